@@ -12,6 +12,9 @@ var (
 	ErrUnknown = errors.New("no such election")
 )
 
+// ErrGoexit is the error of a runner that ended its goroutine, as testing.T.FailNow does.
+var ErrGoexit = errors.New("it neither returned nor panicked: it ended its goroutine (runtime.Goexit)")
+
 // sorted is an error that is of a kind, and reads as its cause alone.
 type sorted struct{ kind, cause error }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -190,6 +192,54 @@ func TestPanicGivesTheTermUp(t *testing.T) {
 			t.Error(o)
 		}
 	})
+}
+
+// TestGoexitGivesTheTermUp checks that a runner that ends its goroutine, which neither returns nor panics, has failed like
+// any other. Without that its member would lead for ever without work. The test checks the same of a runner that does so
+// when it is told to stop, and of disabled elections.
+func TestGoexitGivesTheTermUp(t *testing.T) {
+	for name, disabled := range map[string]bool{"an election": false, "a disabled one": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t)
+				logs := logged(g)
+				m1 := g.join("m1", "stable", stable)
+				status, err := m1.manager.Add(election.Spec{Name: "bad", Disabled: disabled, Bootstrap: election.BootstrapImmediate}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+					if term.Cycle > 1 {
+						<-ctx.Done()
+					}
+					runtime.Goexit()
+					return nil
+				}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				after(5 * time.Minute)
+				if !status.IsLeader() || status.Cycle() != 2 {
+					t.Errorf("after the first runner ended its goroutine: cycle %d, leads: %v", status.Cycle(), status.IsLeader())
+				}
+				said := func() int { return logs.FilterField(zap.Error(election.ErrGoexit)).Len() }
+				if said() != 1 {
+					t.Error("the log does not say why the first term ended")
+				}
+				m1.stop()
+				after(time.Minute)
+				if said() != 2 {
+					t.Error("the log does not say that the second runner ended its goroutine")
+				}
+				select {
+				case err := <-m1.done:
+					if err != nil {
+						t.Error(err)
+					}
+				case err := <-m1.aborted:
+					t.Errorf("the process ends: %v", err)
+				default:
+					t.Error("Run has not returned a minute after the stop")
+				}
+			})
+		})
+	}
 }
 
 // TestStubbornRunnerEndsTheProcess checks that a function that does not stop ends the process, at the end

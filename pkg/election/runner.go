@@ -15,8 +15,9 @@ type Runner interface {
 	// stopped: the lock is released as soon as Run returns. It is called once for each
 	// term, never twice at a time. A return before ctx is cancelled gives the term up,
 	// and the member stands down for a while. So does a panic of Run: it is recovered and
-	// logged with its stack, and the process goes on. A panic in a goroutine that Run started
-	// cannot be recovered, and ends the process.
+	// logged with its stack, and the process goes on. So does a Run that ends its goroutine
+	// (ErrGoexit). A panic in a goroutine that Run started cannot be recovered, and ends the
+	// process.
 	//
 	// When ctx is cancelled, StopOf(ctx) says why, and by when the work must be dead.
 	Run(ctx context.Context, term Term) error

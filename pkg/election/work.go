@@ -57,7 +57,7 @@ type work struct {
 const lateReturn = 2 * time.Second
 
 // begin starts the runner on a goroutine that wg joins. The runner's context has the values of ctx, and outlives it. That goroutine calls returned once
-// the runner has returned, with its error or what it panicked with, and with expired.
+// the runner has returned, with its error, what it panicked with, or ErrGoexit, and with expired.
 func begin(ctx context.Context, c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(err error, expired bool)) *work {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	w := &work{clock: c, grace: grace, validity: newValidity(deadline), cancel: cancel, abort: abort}
@@ -71,18 +71,21 @@ func begin(ctx context.Context, c clock.Clock, runner Runner, term Term, deadlin
 	w.guard = clock.AfterFunc(clock.Until(c, deadline.Add(-grace)), w.keep)
 	w.mu.Unlock()
 	wg.Go(func() {
-		err := w.run(ctx, runner)
-		w.gone.Store(true)
-		w.mu.Lock()
-		w.returned = true
-		w.leaveReach() // else the reach would keep it for ever
-		w.guard.Stop()
-		if w.ended > w.deadBy() {
-			w.abortLocked("ended too late")
-		}
-		w.mu.Unlock()
-		cancel(nil)
-		returned(err, w.expired())
+		err := ErrGoexit // if the runner neither returns nor panics
+		defer func() {
+			w.gone.Store(true)
+			w.mu.Lock()
+			w.returned = true
+			w.leaveReach() // else the reach would keep it for ever
+			w.guard.Stop()
+			if w.ended > w.deadBy() {
+				w.abortLocked("ended too late")
+			}
+			w.mu.Unlock()
+			cancel(nil)
+			returned(err, w.expired())
+		}()
+		err = w.run(ctx, runner)
 	})
 	return w
 }

@@ -46,7 +46,6 @@ var ErrMemory = errors.New("no memory was left for it")
 
 var (
 	errReturned = errors.New("it returned before its term ended")
-	errGoexit   = errors.New("it ended its goroutine (runtime.Goexit)")
 	errNotReady = errors.New("it ended before it was ready")
 )
 

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election"
 )
 
 // Figures count what the runners of one election do. They outlive terms. Any goroutine may read
@@ -118,7 +120,7 @@ func failureOf(err error) Failure {
 		return FailureMemory
 	case errors.Is(err, errReturned):
 		return FailureReturned
-	case errors.Is(err, errGoexit), errors.As(err, &panicked):
+	case errors.Is(err, election.ErrGoexit), errors.As(err, &panicked):
 		return FailurePanic
 	}
 	return FailureError

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
@@ -98,7 +99,7 @@ func (c *crew) attempt(h *hand, log *zap.Logger) error {
 func guarded(log *zap.Logger, f func() error) error {
 	done := make(chan error, 1)
 	go func() { // joined by the receive from done
-		err := errGoexit // if f neither returns nor panics
+		err := election.ErrGoexit // if f neither returns nor panics
 		defer func() {
 			if v := recover(); v != nil {
 				err = &panicError{v}

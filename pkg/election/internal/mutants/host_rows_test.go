@@ -1,6 +1,6 @@
 package mutants_test
 
-// hostRows break rules of the host that concern the end of a term.
+// hostRows break rules of the host: how terms and changes end.
 var hostRows = []row{
 	{
 		name: "onend/called-under-a-lock", rule: "a callback of OnEnd may use the Term and the Status",
@@ -87,5 +87,12 @@ var hostRows = []row{
 			e.status.end(0, stop)
 `,
 		pkg: "pkg/election", test: "TestAHeldUpHostLeavesWorkItsGrace",
+	},
+	{
+		name: "work/goexit-is-not-told", rule: "a runner that ends its goroutine has failed: its member does not hold the lock without work",
+		file: "pkg/election/work.go",
+		old:  "			returned(err, w.expired())\n",
+		new:  "			if !errors.Is(err, ErrGoexit) {\n				returned(err, w.expired())\n			}\n",
+		pkg:  "pkg/election", test: "TestGoexitGivesTheTermUp",
 	},
 }

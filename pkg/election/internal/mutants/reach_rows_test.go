@@ -31,7 +31,7 @@ var reachRows = []row{
 	{
 		name: "reach/returned-is-kept", rule: "the reach of a session keeps no work that has returned",
 		file: "pkg/election/work.go",
-		old:  "		w.leaveReach() // else the reach would keep it for ever\n",
+		old:  "			w.leaveReach() // else the reach would keep it for ever\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestLeavesTheReach",
 	},

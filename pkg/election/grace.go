@@ -49,7 +49,7 @@ func (g *Grace) Valid() bool {
 		return false
 	}
 	l := s.Leader()
-	return !g.term.Fenced() || l.Identity == g.term.Identity && l.Token == g.Token
+	return !g.term.Fenced() || l.Identity == g.term.Identity && l.Token == g.term.lockToken
 }
 
 // OnEnd calls f at By, on a goroutine of its own. forget cancels the call; a call in progress is not awaited.

@@ -83,3 +83,55 @@ func TestATermBeginsWithTheEarlierDeadline(t *testing.T) {
 		m1.leave(t)
 	})
 }
+
+// TestEachTermOfAMigrationHasAGrace checks that work that is told to stop while both locks are held has a grace, also when
+// the token of its term is that of the old lock, and that the grace is over once another holds the new lock.
+func TestEachTermOfAMigrationHasAGrace(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		other := g.realm.Beside()
+		terms, differ := 0, 0
+		for terms < 3 {
+			m1 := g.join("m1", "stable", stable)
+			var status *election.Status
+			status, err := m1.manager.Add(election.Spec{
+				Name: "a", Bootstrap: election.BootstrapImmediate, MigrateFrom: &election.LockRef{Lock: "a", Locks: byName{other.Store()}},
+			}, election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+				<-ctx.Done()
+				terms++
+				if status.Leader().Token != term.Token {
+					differ++
+				}
+				grace := term.Grace(ctx)
+				if grace == nil || grace.Token != term.Token {
+					t.Errorf("term %d of a lock with token %d: the grace is %+v", term.Token, status.Leader().Token, grace)
+					return nil
+				}
+				if terms < 3 {
+					return nil
+				}
+				e := g.realm.Read("a")
+				stolen := *e.Record
+				stolen.Holder = "stranger"
+				if _, err := g.realm.Write("a", stolen, e.Version); err != nil {
+					t.Error(err)
+				}
+				if after(time.Millisecond); grace.Valid() {
+					t.Errorf("term %d: the grace goes on though a stranger holds the lock", term.Token)
+				}
+				return nil
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			after(5 * time.Minute)
+			if !status.IsLeader() {
+				t.Fatal("nobody leads")
+			}
+			m1.leave(t)
+		}
+		if differ == 0 {
+			t.Error("this shows nothing: each term has the token of its lock")
+		}
+	})
+}

@@ -55,6 +55,8 @@ type Term struct {
 	status   *Status              // nil where there is no Manager
 	giveUp   func(why string)     // nil where there is no Manager
 	ended    func(record.Instant) // nil where there is no Manager
+	// lockToken is the token in the lock's own record. That of a migration's term is higher if the old lock's is.
+	lockToken record.Token
 }
 
 // NewTerm makes a term for code that drives runners without a Manager, such as the tests of a runner kind. The

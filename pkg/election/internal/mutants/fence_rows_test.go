@@ -19,9 +19,16 @@ var fenceRows = []row{
 	{
 		name: "fence/grace-of-a-lost-lock", rule: "loss-is-definite: the grace is over once another holds the lock",
 		file: "pkg/election/grace.go",
-		old:  "	return !g.term.Fenced() || l.Identity == g.term.Identity && l.Token == g.Token\n",
+		old:  "	return !g.term.Fenced() || l.Identity == g.term.Identity && l.Token == g.term.lockToken\n",
 		new:  "	return l.Token == l.Token\n",
 		pkg:  "pkg/election/fence", test: "TestNoGraceAfterLoss",
+	},
+	{
+		name: "fence/no-grace-in-a-migration", rule: "the token of the lock itself says whose it is, though a migration's term may have a higher one",
+		file: "pkg/election/grace.go",
+		old:  "l.Token == g.term.lockToken\n",
+		new:  "l.Token == g.Token\n",
+		pkg:  "pkg/election", test: "TestEachTermOfAMigrationHasAGrace",
 	},
 	{
 		name: "fence/grace-without-end", rule: "dead-by-the-deadline: the grace ends with the stopGrace",

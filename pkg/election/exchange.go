@@ -66,7 +66,7 @@ func (m *Manager) Settled() <-chan struct{} {
 
 // settleLocked closes the channels of Settled if all changes are in force.
 func (m *Manager) settleLocked() {
-	if len(m.heirs) > 0 || len(m.leaving) > 0 {
+	if len(m.heirs) > 0 || m.givenUp > 0 {
 		return
 	}
 	for _, c := range m.settled {
@@ -141,6 +141,7 @@ func (m *Manager) giveUpLocked(name string, why machine.Reason) {
 		return
 	}
 	e.removal = &removal{why, make(chan struct{})}
+	m.givenUp++
 	for _, l := range e.spec.lockNames() {
 		m.leaving[l.name] = append(m.leaving[l.name], e)
 	}

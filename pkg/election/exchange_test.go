@@ -296,3 +296,34 @@ func TestApplyAmongFaults(t *testing.T) {
 		})
 	}
 }
+
+// TestSettledAwaitsWorkWithoutALock checks that a change is in force only once the work of a disabled election that it
+// removes has stopped, also if the member leaves meanwhile.
+func TestSettledAwaitsWorkWithoutALock(t *testing.T) {
+	for name, leaves := range map[string]bool{"the member stays": false, "the member leaves": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t)
+				m1 := g.join("m1", "stable", stable)
+				const stopTime = 2 * time.Second
+				if _, err := m1.manager.Add(election.Spec{Name: "a", Disabled: true}, g.judge.runner("m1", stopTime)); err != nil {
+					t.Fatal(err)
+				}
+				after(time.Minute)
+				began := time.Now()
+				if err := m1.manager.Apply(election.Change{Remove: []string{"a"}}); err != nil {
+					t.Fatal(err)
+				}
+				if leaves {
+					m1.stop()
+				}
+				<-m1.manager.Settled()
+				if took := time.Since(began); took != stopTime {
+					t.Errorf("in force after %v, and the work took %v to stop", took, stopTime)
+				}
+				m1.leave(t)
+				<-m1.manager.Settled()
+			})
+		})
+	}
+}

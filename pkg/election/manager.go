@@ -28,6 +28,8 @@ type Manager struct {
 	heirs map[string]*entrant
 	// waiting maps an election that must be gone first to the heirs that wait for it.
 	waiting map[*entrant][]*entrant
+	// givenUp counts the elections that this member is giving up.
+	givenUp int
 	// leaving maps names of locks to the elections with these locks that this member is giving up.
 	leaving map[string][]*entrant
 	// resting maps names to forgotten elections whose work beyond their terms has not ended yet.
@@ -253,7 +255,7 @@ func (m *Manager) forgetLocked(e *entrant) {
 	m.unlockedLocked(e)
 	e.end()
 	if e.removal != nil {
-		close(e.removal.left)
+		m.gaveUpLocked(e)
 	}
 	if e.beyond != nil && e.beyond.goroutines > 0 {
 		m.resting[e.spec.Name] = e
@@ -340,15 +342,21 @@ func (m *Manager) finish() {
 	clear(m.heirs)
 	clear(m.waiting)
 	clear(m.leaving)
-	m.settleLocked()
 	for name, e := range m.elections {
 		if e.withdraw != nil {
 			continue // the election is forgotten once its work has stopped
 		}
 		e.end()
 		if e.removal != nil {
-			close(e.removal.left)
+			m.gaveUpLocked(e)
 		}
 		delete(m.elections, name)
 	}
+	m.settleLocked()
+}
+
+// gaveUpLocked notes that this member has given e up.
+func (m *Manager) gaveUpLocked(e *entrant) {
+	m.givenUp--
+	close(e.removal.left)
 }

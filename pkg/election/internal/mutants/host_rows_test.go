@@ -95,4 +95,11 @@ var hostRows = []row{
 		new:  "			if !errors.Is(err, ErrGoexit) {\n				returned(err, w.expired())\n			}\n",
 		pkg:  "pkg/election", test: "TestGoexitGivesTheTermUp",
 	},
+	{
+		name: "exchange/settled-during-work", rule: "a change is in force when the work of each disabled election that it removes has stopped",
+		file: "pkg/election/exchange.go",
+		old:  "m.givenUp > 0 {\n",
+		new:  "len(m.leaving) > 0 {\n",
+		pkg:  "pkg/election", test: "TestSettledAwaitsWorkWithoutALock",
+	},
 }

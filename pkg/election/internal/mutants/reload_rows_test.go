@@ -33,7 +33,7 @@ var reloadRows = []row{
 	{
 		name: "reload/said-before-it-is-in-force", rule: "a change is said to be in force when nothing of the configuration before is at work",
 		file: "pkg/election/exchange.go",
-		old:  "	if len(m.heirs) > 0 || len(m.leaving) > 0 {\n",
+		old:  "	if len(m.heirs) > 0 || m.givenUp > 0 {\n",
 		new:  "	if false {\n",
 		pkg:  "cmd/primacy/app", test: "TestStepsOfAMoveInAHurry",
 	},

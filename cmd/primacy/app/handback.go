@@ -114,17 +114,13 @@ func (h *handbackCommand) run(ctx context.Context) error {
 
 // choose are the elections that were asked for.
 func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err error) {
-	known := map[string]status.Election{}
-	for _, e := range r.Elections {
-		known[e.Name] = e
-		if h.all && e.Group == h.group {
-			chosen = append(chosen, e)
-		}
+	if h.all {
+		return slices.DeleteFunc(slices.Clone(r.Elections), func(e status.Election) bool { return e.Group != h.group }), nil
 	}
 	for _, name := range h.elections {
-		e, there := known[name]
-		if !there {
-			return nil, fmt.Errorf("no election %s is seen in namespace %s (primacy status lists them)", name, h.namespace)
+		e, err := electionNamed(r, name, h.namespace)
+		if err != nil {
+			return nil, err
 		}
 		chosen = append(chosen, e)
 	}

@@ -95,3 +95,18 @@ func TestHandbackThatIsDenied(t *testing.T) {
 		}
 	})
 }
+
+// TestHandbackAsksWhichGroup checks that a name that several groups use chooses no election of either.
+func TestHandbackAsksWhichGroup(t *testing.T) {
+	both := status.Report{Elections: []status.Election{
+		{Name: "certs", Group: "core", Lock: "core-certs"}, {Name: "certs", Group: "edge", Lock: "edge-certs"}, {Name: "dns", Group: "edge", Lock: "dns"},
+	}}
+	of := func(names ...string) *handbackCommand { return &handbackCommand{elections: names} }
+	if chosen, err := of("dns", "certs").choose(both); !errors.As(err, new(*usageError)) ||
+		err.Error() != "which certs? groups core, edge have an election of that name (--group names one)" {
+		t.Errorf("chose %v: %v", chosen, err)
+	}
+	if chosen, err := of("dns").choose(both); err != nil || len(chosen) != 1 || chosen[0].Lock != "dns" {
+		t.Errorf("chose %v: %v", chosen, err)
+	}
+}

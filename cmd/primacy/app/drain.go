@@ -118,6 +118,9 @@ func (s *steerCommand) drainWarnings(member string) (all []string) {
 	if _, is := s.stored.Plan.DrainOfHost(member); is {
 		return nil // nothing changes
 	}
+	if deserted := s.deserted(); deserted != nil {
+		return deserted
+	}
 	if !lives {
 		all = append(all, fmt.Sprintf("no member %s of group %s lives; it will be kept out once it starts", member, s.group))
 	}

@@ -59,9 +59,9 @@ group is paused, by whom and until when.
 }
 
 func (s *steerCommand) pause(ctx context.Context, what string, stand rollout.Standstill) error {
-	var warnings []string
+	warnings := s.deserted()
 	if stand.NoTakeover {
-		warnings = []string{"what loses its leader is led by nobody until the pause ends"}
+		warnings = append(warnings, "what loses its leader is led by nobody until the pause ends")
 	}
 	return s.changePlan(ctx, what, warnings, func(p rollout.Plan) (rollout.Plan, error) { return p.Stand(stand) })
 }

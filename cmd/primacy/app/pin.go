@@ -189,9 +189,17 @@ func (s *steerCommand) warnings(election string) (all []string) {
 		if near := strict.Nearest(election, names); near != "" {
 			w += "; did you mean " + near + "?"
 		}
-		all = append(all, w)
+		all = append(append(all, w), s.deserted()...)
 	}
 	return append(all, s.divided()...)
+}
+
+// deserted warns if no member of the group lives, as where --group or --namespace has a mistake.
+func (s *steerCommand) deserted() []string {
+	if slices.ContainsFunc(s.report.Members, func(m status.Member) bool { return m.Group == s.group && m.State == status.Live }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("no member of group %s lives in namespace %s, so nobody obeys before one starts (check --group and --namespace)", s.group, s.namespace)}
 }
 
 // divided warns of living members that see different preferences.

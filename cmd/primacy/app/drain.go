@@ -28,7 +28,7 @@ elections are led as if none were.
 
 The member leads on until others take over, after preemptDelay and minHold of each election. --wait waits
 until it leads nothing and others lead what it led. It ends at once if all that it still leads only it can
-lead, and names that.
+lead, and names that. For elections whose locks are in other namespaces it needs --config, and says so.
 ` + steerNeeds + `
 
 Exit status: 0; 1 if that failed; 2 for a mistake in the command line, or if nobody could be asked; 3 if

@@ -97,6 +97,10 @@ func (m Member) Publishes() (elections string, setup record.Setup) {
 	return m.says.Config, m.says.Setup
 }
 
+// NotLooked returns the namespaces, sorted, that hold locks of the member's elections and that the report left out, since
+// its Selection names no lock there. It is empty for a member that has ended.
+func (m Member) NotLooked() []string { return m.unlooked }
+
 // Member is what the realm shows of one member.
 type Member struct {
 	Identity string      `json:"identity"`
@@ -144,6 +148,8 @@ type Member struct {
 	End *Transition `json:"-"`
 	// says is what it publishes about itself.
 	says record.Member
+	// unlooked are the places that NotLooked returns.
+	unlooked []string
 }
 
 // Selection says what to report. The zero Selection selects everything that belongs to Primacy.
@@ -260,12 +266,18 @@ func (r *Report) notLooked(s Selection) {
 	for at := range s.locks() {
 		named[at.namespace] = true
 	}
-	for _, m := range r.Members {
+	for i := range r.Members {
+		m := &r.Members[i]
 		for place := range strings.SplitSeq(m.says.Places, ",") {
-			if m.State != Ended && !named[place] && !slices.Contains(missed[m.Group], place) {
+			if m.State == Ended || named[place] {
+				continue
+			}
+			m.unlooked = append(m.unlooked, clean(place))
+			if !slices.Contains(missed[m.Group], clean(place)) {
 				missed[m.Group] = append(missed[m.Group], clean(place))
 			}
 		}
+		slices.Sort(m.unlooked)
 	}
 	for _, group := range slices.Sorted(maps.Keys(missed)) {
 		slices.Sort(missed[group])

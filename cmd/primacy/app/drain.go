@@ -68,7 +68,7 @@ the last.`,
 // drain keeps a host's members out, and waits for so long until they lead nothing; it does not wait if that is zero.
 func (s *steerCommand) drain(ctx context.Context, d rollout.Drain, timeout time.Duration) error {
 	what := "drain " + d.Member
-	if before, is := s.stored.Plan.DrainOfHost(d.Member); is {
+	if before, is := s.plan.DrainOfHost(d.Member); is {
 		what += " (" + view.Drained(before) + " already)"
 	}
 	change := func(p rollout.Plan) (rollout.Plan, error) { return p.Drain(d) }
@@ -107,7 +107,7 @@ func (s *steerCommand) drainWarnings(member string) (all []string) {
 		if m.Group != s.group || m.State != status.Live {
 			continue
 		}
-		_, drained := s.stored.Plan.DrainOf(m.Identity)
+		_, drained := s.plan.DrainOf(m.Identity)
 		switch {
 		case record.HostOf(m.Identity) == member:
 			lives = true
@@ -115,7 +115,7 @@ func (s *steerCommand) drainWarnings(member string) (all []string) {
 			left = true
 		}
 	}
-	if _, is := s.stored.Plan.DrainOfHost(member); is {
+	if _, is := s.plan.DrainOfHost(member); is {
 		return nil // nothing changes
 	}
 	if deserted := s.deserted(); deserted != nil {

@@ -94,10 +94,10 @@ func (f *forcing) never() string {
 		return holder + " does not renew the lock, so it sees no request (members take the lock once its lease is over; primacy explain " + e.Name + " says when)"
 	case e.State != status.Led:
 		return "nobody is known to lead it, so nobody can hand it over (primacy explain " + e.Name + " says who takes it)"
-	case f.stored.Plan.Standstill != nil && f.stored.Plan.Standstill.NoTakeover:
+	case f.plan.Standstill != nil && f.plan.Standstill.NoTakeover:
 		return "the group is paused without takeovers, so nobody would take the lock (primacy resume first)"
 	}
-	if d, is := f.stored.Plan.DrainOfHost(f.to); is {
+	if d, is := f.plan.DrainOfHost(f.to); is {
 		return view.Drained(d) + ", so nothing moves to it (primacy drain " + f.to + " --undo first)"
 	}
 	if f.nominee.Identity == "" {
@@ -108,7 +108,7 @@ func (f *forcing) never() string {
 
 // effect is what the handover does.
 func (f *forcing) effect() effect {
-	e, plan := f.election, f.stored.Plan
+	e, plan := f.election, f.plan
 	prefers := plan.Preferred(e.Name, f.defaultSeen()).String()
 	what := effect{What: fmt.Sprintf("hand %s over to %s by force", e.Name, cmp.Or(f.to, "another member")), waits: true}
 	if led(e) && f.nominee.Identity != "" {

@@ -67,7 +67,11 @@ func (s *steerCommand) pause(ctx context.Context, what string, stand rollout.Sta
 }
 
 func (s *steerCommand) resume(ctx context.Context) error {
-	return s.changePlan(ctx, "resume group "+s.group, s.divided(), rollout.Plan.GoOn)
+	what := "resume group " + s.group
+	if stand := s.stored.Plan.Standstill; stand != nil && s.plan.Standstill == nil {
+		what += ", whose pause ended at " + stand.Until.Format(time.RFC3339) + " by this machine's clock"
+	}
+	return s.changePlan(ctx, what, s.divided(), rollout.Plan.GoOn)
 }
 
 func newResume() *cobra.Command {

@@ -84,7 +84,7 @@ func newPins() *cobra.Command {
 			if s.stored.Mistakes != nil {
 				fmt.Fprintf(s.notes, "warning: %v\n", s.stored.Mistakes)
 			}
-			return ways.output.write(s.out, pinsText(s.stored.Plan.Pins), shownPins(s.stored.Plan.Pins))
+			return ways.output.write(s.out, pinsText(s.plan.Pins), shownPins(s.plan.Pins))
 		})
 	}
 	return c
@@ -144,7 +144,7 @@ func (s *steerCommand) changePlanUntil(ctx context.Context, what string, warning
 		return s.broken(err)
 	}
 	byDefault := s.defaultSeen()
-	effect := s.compare(s.stored.Plan, byDefault, next, byDefault)
+	effect := s.compare(s.plan, byDefault, next.At(s.report.At), byDefault)
 	effect.What = what
 	effect.Warnings, effect.waits = warnings, until.warnsFirst
 	for _, m := range effect.Elections {

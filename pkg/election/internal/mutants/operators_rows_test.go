@@ -93,4 +93,18 @@ var operatorsRows = []row{
 		new:  "			o.lasts = 0 * lasts\n",
 		pkg:  "cmd/primacy/app", test: "TestScripts/uninstall_gone",
 	},
+	{
+		name: "operators/fast-clock-ends", rule: "an operator whose clock is fast removes no pause and no handover of others",
+		file: "cmd/primacy/app/handover.go",
+		old:  "change(p.Kept(time.Now()))",
+		new:  "change(p.At(time.Now()))",
+		pkg:  "cmd/primacy/app", test: "TestAFastClockEndsNothing",
+	},
+	{
+		name: "operators/drain-overlooks", rule: "a drain does not end well while the member may lead what nobody looked at",
+		file: "cmd/primacy/app/drainwait.go",
+		old:  "			places = append(places, m.NotLooked()...)\n",
+		new:  "			_ = m.NotLooked()\n",
+		pkg:  "cmd/primacy/app", test: "TestDrainDoesNotOverlookOtherNamespaces",
+	},
 }

@@ -93,4 +93,18 @@ var operatorsRows = []row{
 		new:  "			o.lasts = 0 * lasts\n",
 		pkg:  "cmd/primacy/app", test: "TestScripts/uninstall_gone",
 	},
+	{
+		name: "operators/uninstall-looks-here-only", rule: "uninstall deletes no lock that a session beside it renews",
+		file: "cmd/primacy/app/uninstallfind.go",
+		old:  "	found.beside = append(found.beside, o)\n",
+		new:  "	_ = o\n",
+		pkg:  "cmd/primacy/app", test: "TestScripts/beside",
+	},
+	{
+		name: "operators/handback-looks-here-only", rule: "handback releases no lock whose holder lives, wherever its session is",
+		file: "pkg/election/handback.go",
+		old:  "	l.session, err = leases.Get(ctx, l.lock.Record.Mark.Session)\n",
+		new:  "",
+		pkg:  "cmd/primacy/app", test: "TestHandbackInAnotherNamespace",
+	},
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -120,12 +121,7 @@ func TestHandbackInAnotherNamespace(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { // ends with ctx
-			for i := 0; ; i++ {
-				select {
-				case <-time.After(3 * time.Second):
-				case <-ctx.Done():
-					return
-				}
+			for i := 0; clock.Wait(ctx, 3*time.Second); i++ {
 				name := fmt.Sprintf("primacy-edge-m%d-0", i%2)
 				beat := *elsewhere.Read(name).Record
 				mark := *beat.Mark

@@ -88,7 +88,7 @@ var operatorsRows = []row{
 	},
 	{
 		name: "operators/uninstall-goes-by-sessions", rule: "uninstall waits for what a session renewed that is gone",
-		file: "cmd/primacy/app/uninstall.go",
+		file: "cmd/primacy/app/uninstallfind.go",
 		old:  "			o.lasts = lasts\n",
 		new:  "			o.lasts = 0 * lasts\n",
 		pkg:  "cmd/primacy/app", test: "TestScripts/uninstall_gone",

@@ -230,6 +230,9 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 	for _, l := range locks {
 		l.row = electionOf(l.Entry, l.election, sessions, now)
 		l.row.Kind, l.row.Namespace, l.row.Group = l.Kind, l.Ref.Namespace, cmp.Or(l.row.Group, s.Group)
+		if l.row.bySession && l.row.Namespace != "" {
+			l.row.Reason = "its holder's session is in namespace " + l.row.Namespace + ", which shows whether it lives; members of this group leave the lock to it"
+		}
 		l.row.AlsoOf = l.alsoOf(s)
 		l.row.migrates = expected[l.Ref].MigrateFrom != (Ref{})
 		found[l.key()] = append(found[l.key()], l)

@@ -88,7 +88,7 @@ var operatorsRows = []row{
 	},
 	{
 		name: "operators/uninstall-goes-by-sessions", rule: "uninstall waits for what a session renewed that is gone",
-		file: "cmd/primacy/app/uninstall.go",
+		file: "cmd/primacy/app/uninstallfind.go",
 		old:  "			o.lasts = lasts\n",
 		new:  "			o.lasts = 0 * lasts\n",
 		pkg:  "cmd/primacy/app", test: "TestScripts/uninstall_gone",
@@ -106,5 +106,19 @@ var operatorsRows = []row{
 		old:  "			places = append(places, m.NotLooked()...)\n",
 		new:  "			_ = m.NotLooked()\n",
 		pkg:  "cmd/primacy/app", test: "TestDrainDoesNotOverlookOtherNamespaces",
+	},
+	{
+		name: "operators/uninstall-looks-here-only", rule: "uninstall deletes no lock that a session beside it renews",
+		file: "cmd/primacy/app/uninstallfind.go",
+		old:  "	found.beside = append(found.beside, o)\n",
+		new:  "	_ = o\n",
+		pkg:  "cmd/primacy/app", test: "TestScripts/beside",
+	},
+	{
+		name: "operators/handback-looks-here-only", rule: "handback releases no lock whose holder lives, wherever its session is",
+		file: "pkg/election/handback.go",
+		old:  "	l.session, err = leases.Get(ctx, l.lock.Record.Mark.Session)\n",
+		new:  "",
+		pkg:  "cmd/primacy/app", test: "TestHandbackInAnotherNamespace",
 	},
 }

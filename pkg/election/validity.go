@@ -37,7 +37,7 @@ func (v *ValidTerm) until() record.Instant {
 //
 // The work is told to stop only after f has returned, and must be dead by the same time as ever. So f must not block:
 // if it blocks until then, the process ends. If f panics, the other callbacks are called and the work is told to stop
-// all the same; nobody recovers the panic.
+// all the same; nobody recovers the panic. After a freeze past the deadline, the work may be told to stop while f runs.
 //
 // forget cancels the callback; a call in progress is not awaited.
 func (v *ValidTerm) OnEnd(f func(Stop)) (forget func()) { return v.life.onEnd(f) }
@@ -126,8 +126,9 @@ func (l *life) end(why Stop) {
 	}
 }
 
-// tell calls the callbacks of a life that has ended, except those that another goroutine has called already. The
-// caller must hold no lock, since a callback may use the Term and the Status. A nil life has no callbacks.
+// tell calls the callbacks of a life that has ended, except those that another goroutine calls or has called. It does
+// not await that goroutine: this one may be in a callback of its own, which gives the term up. The caller must hold no
+// lock, since a callback may use the Term and the Status. A nil life has no callbacks.
 func (l *life) tell() {
 	if l == nil {
 		return

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -107,7 +108,7 @@ func TestACallbackOfTheEndUsesTheTerm(t *testing.T) {
 			}()
 			select {
 			case <-over:
-			case <-time.After(10 * time.Second):
+			case <-clock.NewTimer(10 * time.Second).C:
 				t.Fatal("the callback hangs, and with it the goroutine that ends the term")
 			}
 			if stop := <-told; calls.Load() != 1 || wrong.Load() != 0 || stop.By == 0 {
@@ -189,7 +190,7 @@ func TestACallbackThatPanics(t *testing.T) {
 	go func() { wg.Wait(); close(over) }()
 	select {
 	case <-over:
-	case <-time.After(10 * time.Second):
+	case <-clock.NewTimer(10 * time.Second).C:
 		t.Fatal("the work was not told to stop")
 	}
 	if calls != callbacks || !ended {
@@ -205,14 +206,21 @@ func TestTwoEndATerm(t *testing.T) {
 		s.begin(1, 100)
 		v := s.ValidTerm()
 		var calls [50]atomic.Int32
+		var called sync.WaitGroup
 		for n := range calls {
-			v.OnEnd(func(Stop) { calls[n].Add(1) })
+			called.Add(1)
+			v.OnEnd(func(Stop) {
+				if calls[n].Add(1) == 1 {
+					called.Done()
+				}
+			})
 		}
 		c.now.Store(100)
 		var wg sync.WaitGroup
 		wg.Go(v.life.keep)
 		wg.Go(func() { s.end(1, Stop{Reason: "why"}) })
 		wg.Wait()
+		called.Wait() // the timer of the life may have come first
 		for n := range calls {
 			if got := calls[n].Load(); got != 1 {
 				t.Fatalf("callback %d was called %d times", n, got)

@@ -45,6 +45,13 @@ var runnersRows = []row{
 		pkg:  "pkg/runners/exec", test: "TestSuite/kills_before_the_work_must_be_dead",
 	},
 	{
+		name: "deadman/a-kill-begun-is-a-kill-done", rule: "dead-by-the-deadline: the member does not count on a supervisor that has begun to kill",
+		file: "pkg/runners/deadman/watch.go",
+		old:  "	case <-timer.C:\n		var forcing",
+		new:  "	case <-p.killing:\n	case <-timer.C:\n		var forcing",
+		pkg:  "pkg/runners/deadman", test: "TestFrozenInTheMiddleOfTheirKill",
+	},
+	{
 		name: "deadman/extended-after-the-stop", rule: "a program that was told to stop gets no later deadline",
 		file: "pkg/runners/deadman/watch.go",
 		old:  "stopped, extended, done = nil, nil, nil",

@@ -52,6 +52,20 @@ var runnersRows = []row{
 		pkg:  "pkg/runners/deadman", test: "TestFrozenInTheMiddleOfTheirKill",
 	},
 	{
+		name: "deadman/message-half-read", rule: "a process reads its whole message before it becomes the program: else what has begun passes for never begun",
+		file: "pkg/runners/deadman/confine.go",
+		old:  "	c, err := readJSON[confined](bufio.NewReader(socket))\n",
+		new:  "	var c confined\n	_ = bufio.NewReader\n	err := json.NewDecoder(socket).Decode(&c)\n",
+		pkg:  "pkg/runners/deadman", test: "TestConfinedStartsOfAllSizes",
+	},
+	{
+		name: "deadman/reset-is-a-start", rule: "a process that ended before it had read its message has not become the program",
+		file: "pkg/runners/deadman/confine.go",
+		old:  "	case errors.Is(err, io.EOF):\n",
+		new:  "	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):\n",
+		pkg:  "pkg/runners/deadman", test: "TestADeathBeforeTheProgramIsNoProgram",
+	},
+	{
 		name: "deadman/extended-after-the-stop", rule: "a program that was told to stop gets no later deadline",
 		file: "pkg/runners/deadman/watch.go",
 		old:  "stopped, extended, done = nil, nil, nil",

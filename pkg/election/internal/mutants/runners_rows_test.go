@@ -10,6 +10,27 @@ var runnersRows = []row{
 		pkg:  "pkg/runners", test: "TestContained",
 	},
 	{
+		name: "runners/slow-start-is-nobodys-fault", rule: "a start that hangs while the term is extended is a failure: nobody leads for ever for work that never begins",
+		file: "pkg/runners/kind.go",
+		old:  "now > deadline {\n		return ErrSlowStart",
+		new:  "now > deadline {\n		return ErrDeadline",
+		pkg:  "pkg/runners/exec", test: "TestSuite/fails_if_its_start_hangs_while_the_term_is_extended",
+	},
+	{
+		name: "runners/slow-start-was-healthy", rule: "a start that takes long is no healthy run",
+		file: "pkg/runners/keep.go",
+		old:  "errors.Is(err, errNotUp) || errors.Is(err, ErrSlowStart)",
+		new:  "errors.Is(err, errNotUp)",
+		pkg:  "pkg/runners", test: "TestSlowStartsAreFailures",
+	},
+	{
+		name: "exec/looks-itself", rule: "a file system that does not answer holds up the supervisor of a start, never the member",
+		file: "pkg/runners/exec/start.go",
+		old:  "	path, err := find(c)\n	if err != nil {\n		return nil, err\n",
+		new:  "	path, err := locate(c)\n	if err != nil {\n		return nil, err\n",
+		pkg:  "pkg/runners/exec", test: "TestAStartDoesNotLookItself",
+	},
+	{
 		name: "deadman/ended-when-heard", rule: "when a program ended is the word of its supervisor",
 		file: "pkg/runners/deadman/process.go",
 		old:  "complete, p.ended = true, record.Instant(r.n)",

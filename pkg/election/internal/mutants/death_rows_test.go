@@ -66,6 +66,13 @@ var deathRows = []row{
 		pkg:  "pkg/election", test: "TestAnOrphanLeaves",
 	},
 	{
+		name: "death/last-words-first", rule: "a member whose parent has died leaves, even if its log hangs",
+		file: "pkg/election/death.go",
+		old:  "			cancel(ErrOrphaned)\n			c.Log.Warn(\"stopping, as after SIGTERM: the parent process has died\") // the log may hang\n",
+		new:  "			c.Log.Warn(\"stopping, as after SIGTERM: the parent process has died\")\n			cancel(ErrOrphaned)\n",
+		pkg:  "pkg/election", test: "TestAnOrphanLeavesThoughItsLogHangs",
+	},
+	{
 		name: "death/of-any-member", rule: "proof-not-patience: only the session of the dead is ended",
 		file: "pkg/election/internal/session/death.go",
 		old:  "	case r.Holder != d.Identity || r.Member.Identity != d.Identity:\n",

@@ -318,6 +318,13 @@ var deathRows = []row{
 		pkg:  "pkg/runners/parent", test: "TestWhatWasIgnoredStaysIgnored",
 	},
 	{
+		name: "death/deaf-without-a-member", rule: "a process that could not start its member takes signals as any other",
+		file: "pkg/runners/parent/parent.go",
+		old:  "			forget()\n",
+		new:  "			_ = forget\n",
+		pkg:  "pkg/runners/parent", test: "TestAMemberWithoutAParentKeepsItsSignals",
+	},
+	{
 		name: "death/goes-first", rule: "proof-not-patience: a parent goes last, whatever went wrong",
 		file: "pkg/runners/parent/dead.go",
 		old:  "	if d.Proved(ctx) == nil && d.group != nil {\n",

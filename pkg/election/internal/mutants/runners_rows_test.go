@@ -31,6 +31,13 @@ var runnersRows = []row{
 		pkg:  "pkg/runners/exec", test: "TestAStartDoesNotLookItself",
 	},
 	{
+		name: "deadman/reaps-its-own", rule: "what a member has started itself is left to whoever waits for it",
+		file: "pkg/runners/deadman/reap.go",
+		old:  "		if !held[pid] {\n",
+		new:  "		if !held[pid] || held[pid] {\n",
+		pkg:  "pkg/runners/deadman", test: "TestInheritedDeadAreReaped",
+	},
+	{
 		name: "deadman/ended-when-heard", rule: "when a program ended is the word of its supervisor",
 		file: "pkg/runners/deadman/process.go",
 		old:  "complete, p.ended = true, record.Instant(r.n)",

@@ -290,14 +290,25 @@ func TestWatchDirectory(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	got := 0
-	err := Watch(t.Context(), path, func(*Configuration) error { return nil }, func(error) {
-		got++
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	if err == nil || !strings.Contains(err.Error(), "is gone") || got != 1 {
-		t.Error(err, got)
+	replace(t, path, head+"elections: [{name: a}]")
+	got, stop := start(t, &watcher{path: path})
+	if names := elections(t, <-got); names != "a" {
+		t.Error(names)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if d := <-got; !errors.Is(d.err, fs.ErrNotExist) {
+		t.Error(d.err)
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, path, head+"elections: [{name: b}]")
+	if names := elections(t, <-got); names != "b" {
+		t.Error(names)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
 	}
 }

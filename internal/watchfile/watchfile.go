@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -22,20 +24,28 @@ const Settle = 100 * time.Millisecond
 // the directory all the time.
 const patience = 10
 
+// anew is how often we look although nothing stirs. No event tells that a link on the way to the directory leads elsewhere now,
+// nor that another machine has changed a file of a shared disk.
+const anew = 30 * time.Second
+
 // Watch calls look at once. It calls look again after each event in the file's directory, once the
-// directory has been quiet for settle, and at the time that look last returned, unless that is zero.
+// directory has been quiet for settle, at the time that look last returned, unless that is zero, and twice a minute in any case.
 // It calls look on the caller's goroutine. It returns nil when ctx ends, and an error when it cannot
-// watch: the directory is missing, or goes away. fsnotify reads events on a goroutine of its own,
-// which has ended when Watch returns.
+// watch the directory at first. Should the directory go away, it looks every second until there is one again. fsnotify reads events on
+// a goroutine of its own, which has ended when Watch returns.
 func Watch(ctx context.Context, path string, settle time.Duration, look func() (again time.Time)) (err error) {
+	return watch(ctx, path, settle, anew, look)
+}
+
+func watch(ctx context.Context, path string, settle, anew time.Duration, look func() (again time.Time)) (err error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("watch files: %w (are there too many watches? see fs.inotify.max_user_instances)", err)
 	}
 	defer func() { err = errors.Join(err, notify.Close()) }()
-	dir := filepath.Dir(path)
-	if err := notify.Add(dir); err != nil {
-		return fmt.Errorf("watch directory %s: %w (it must exist, and this process must be able to read it)", dir, err)
+	d := directory{path: filepath.Dir(path), notify: notify}
+	if err := d.attend(); err != nil {
+		return fmt.Errorf("watch directory %s: %w (it must exist, and this process must be able to read it)", d.path, err)
 	}
 	quiet := clock.NewTimer(0) // the first look
 	defer quiet.Stop()
@@ -46,23 +56,53 @@ func Watch(ctx context.Context, path string, settle time.Duration, look func() (
 			return nil
 		case <-quiet.C:
 			stirs.since = time.Time{}
-			if again := look(); !again.IsZero() {
-				quiet.Reset(time.Until(again))
+			wait := anew
+			if d.attend() != nil { // look says what is wrong with the file
+				wait = min(wait, patience*settle)
 			}
+			if again := look(); !again.IsZero() {
+				wait = min(wait, time.Until(again))
+			}
+			quiet.Reset(wait)
 			continue
-		case event, open := <-notify.Events:
-			if !open || filepath.Clean(event.Name) == dir && event.Has(fsnotify.Remove|fsnotify.Rename) {
-				return fmt.Errorf("directory %s is gone", dir)
+		case _, open := <-notify.Events:
+			if !open {
+				return fmt.Errorf("directory %s is not watched any more", d.path)
 			}
 		case _, open := <-notify.Errors: // events may have been lost, so look
 			if !open {
-				return fmt.Errorf("directory %s is not watched any more", dir)
+				return fmt.Errorf("directory %s is not watched any more", d.path)
 			}
 		}
 		if stirs.putsOff(time.Now()) {
 			quiet.Reset(settle)
 		}
 	}
+}
+
+// directory is the one that is at a path now.
+type directory struct {
+	path   string
+	notify *fsnotify.Watcher
+	// watched is the one that we watch; nil if none.
+	watched os.FileInfo
+}
+
+// attend watches the directory that is at the path now, if that is another one than before.
+func (d *directory) attend() error {
+	now, err := os.Stat(d.path)
+	if err == nil && d.watched != nil && os.SameFile(d.watched, now) && slices.Contains(d.notify.WatchList(), d.path) {
+		return nil
+	}
+	_ = d.notify.Remove(d.path) // it may not be watched
+	d.watched = nil
+	if err == nil {
+		err = d.notify.Add(d.path)
+	}
+	if err == nil {
+		d.watched = now
+	}
+	return err
 }
 
 // stirring records the events in the directory since the last look.

@@ -33,13 +33,16 @@ type ForcedHandover struct {
 
 // Ask writes the request. If the lock changes meanwhile, it reads and tries again for as long as the same term holds the
 // lock, and until ctx ends. An error wraps ErrTermOver if the term is over, which it may be because of the request.
-func (f ForcedHandover) Ask(ctx context.Context) error {
+//
+// It says whether the request is ours: whether we wrote it, or may have. If not, another one had made the same request before,
+// and is the one to withdraw it. The record does not tell whose it is.
+func (f ForcedHandover) Ask(ctx context.Context) (ours bool, err error) {
 	return f.write(ctx, func(*record.Record) string { return f.To })
 }
 
 // Withdraw takes the request back, if it is still in the record of the term.
 func (f ForcedHandover) Withdraw(ctx context.Context) error {
-	err := f.write(ctx, func(r *record.Record) string {
+	_, err := f.write(ctx, func(r *record.Record) string {
 		if r.HandoverTo == f.To {
 			return ""
 		}
@@ -51,29 +54,31 @@ func (f ForcedHandover) Withdraw(ctx context.Context) error {
 	return err
 }
 
-func (f ForcedHandover) write(ctx context.Context, to func(*record.Record) string) error {
+// write writes another name into the record, and says whether it wrote, or may have.
+func (f ForcedHandover) write(ctx context.Context, to func(*record.Record) string) (wrote bool, err error) {
 	fail := func(err error) error { return fmt.Errorf("%w: %s: %w", ErrNotForced, f.Lock, err) }
 	var last error
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, forcedPause) {
-			return fail(errors.Join(context.Cause(ctx), last))
+			return wrote, fail(errors.Join(context.Cause(ctx), last))
 		}
 		now, err := f.Locks.Get(ctx, f.Lock)
 		if err == nil {
 			if err := f.refuses(now.Record); err != nil {
-				return fail(err)
+				return wrote, fail(err)
 			}
 			r := *now.Record
 			if r.HandoverTo = to(now.Record); r.HandoverTo == now.Record.HandoverTo {
-				return nil
+				return wrote, nil
 			}
 			_, err = f.Locks.Put(ctx, f.Lock, r, now.Version)
+			wrote = wrote || lock.OutcomeOf(err) != lock.Rejected
 		}
 		switch {
 		case err == nil:
-			return nil
+			return wrote, nil
 		case errors.Is(err, lock.ErrDenied), errors.Is(err, lock.ErrInvalid):
-			return fail(err)
+			return wrote, fail(err)
 		}
 		last = err
 	}

@@ -36,7 +36,7 @@ func TestForced(t *testing.T) {
 			g.wantLeader("a", m1, m1, m2)
 			session := g.realm.Read(slot("m2")).Record.Holder
 			f, _ := asking(g.realm, g.realm.Store(), session)
-			if err := f.Ask(aMinute(t)); err != nil {
+			if _, err := f.Ask(aMinute(t)); err != nil {
 				t.Fatal(err)
 			}
 			after(time.Second)
@@ -72,7 +72,7 @@ func TestForcedToADrained(t *testing.T) {
 		m2 := g.join("m2", "stable", drains{stable})
 		after(3 * time.Minute)
 		f, _ := asking(g.realm, g.realm.Store(), g.realm.Read(slot("m2")).Record.Holder)
-		if err := f.Ask(aMinute(t)); err != nil {
+		if _, err := f.Ask(aMinute(t)); err != nil {
 			t.Fatal(err)
 		}
 		after(time.Minute)
@@ -95,7 +95,7 @@ func TestForcedInAMigration(t *testing.T) {
 		g.wantLeader("a", m1, m1, m2, m3)
 		to := g.realm.Read(slot("m2")).Record.Holder
 		inner, _ := asking(g.realm, g.realm.Store(), to)
-		if err := inner.Ask(aMinute(t)); err != nil {
+		if _, err := inner.Ask(aMinute(t)); err != nil {
 			t.Fatal(err)
 		}
 		after(60 * time.Second)
@@ -104,7 +104,7 @@ func TestForcedInAMigration(t *testing.T) {
 			t.Error("a request in the new lock alone stopped the work")
 		}
 		outer, _ := asking(old, old.Store(), to)
-		if err := outer.Ask(aMinute(t)); err != nil {
+		if _, err := outer.Ask(aMinute(t)); err != nil {
 			t.Fatal(err)
 		}
 		after(time.Second)
@@ -161,7 +161,7 @@ func TestForcedInChaos(t *testing.T) {
 				case 3: // somebody asks an earlier term again
 					if last.Locks != nil {
 						ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-						_ = last.Ask(ctx)
+						_, _ = last.Ask(ctx)
 						cancel()
 					}
 				case 4, 5, 6:
@@ -173,7 +173,7 @@ func TestForcedInChaos(t *testing.T) {
 						if f, held := asking(r, r.Store(), to.Record.Holder); held && random.IntN(4) > 0 {
 							last = f
 							ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-							_ = f.Ask(ctx) // the term may be over
+							_, _ = f.Ask(ctx) // the term may be over
 							cancel()
 						}
 					}

@@ -74,9 +74,17 @@ func TestForcedHandover(t *testing.T) {
 			}
 			f := election.ForcedHandover{Locks: store, Lock: "a", Holder: "m1_00000001", Token: 7, To: "m2_00000001"}
 			before := g.realm.Read("a").Record
-			err := f.Ask(aMinute(t))
+			ours, err := f.Ask(aMinute(t))
 			if c.want == nil != (err == nil) || c.want != nil && !errors.Is(err, c.want) || err != nil && !errors.Is(err, election.ErrNotForced) {
 				t.Errorf("%s: %v", name, err)
+			}
+			if ours != c.asked {
+				t.Errorf("%s: the request is ours: %v", name, ours)
+			}
+			if c.asked {
+				if second, err := f.Ask(aMinute(t)); second || err != nil {
+					t.Errorf("%s: the same request of another one is made anew: %v", name, err)
+				}
 			}
 			after := *g.realm.Read("a").Record
 			if (after.HandoverTo == "m2_00000001") != c.asked {

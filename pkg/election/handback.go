@@ -23,13 +23,20 @@ var ErrHolderLives = errors.New("its holder lives")
 // terms are renewed by a session states a duration of a year: such an elector would wait for it, and only members of
 // Primacy look at sessions (rule the-way-back-stays-open). Only one goroutine may use it.
 type Handback struct {
-	Clock           clock.Clock
-	Locks, Sessions lock.Store
+	Clock clock.Clock
+	// Leases has the locks, and beside them the sessions that renew them. One after the other may be asked.
+	Leases lock.Store
 	// By names who asked, in the history of locks and sessions.
 	By string
 
-	// waited are the ends of sessions after which we waited already, by the sessions' names.
-	waited map[string]waitedOut
+	// waited are the ends of sessions after which we waited already.
+	waited map[sessionOf]waitedOut
+}
+
+// sessionOf names a session.
+type sessionOf struct {
+	in   lock.Store
+	name string
 }
 
 // waitedOut is the end of a session after which nothing was released for so long.
@@ -46,7 +53,7 @@ type waitedOut struct {
 // It returns whose lock it was; empty if there was nothing to do: nobody holds the lock, or its record expires by
 // itself. Each read is a Get. Release tries until ctx ends.
 func (h *Handback) Release(ctx context.Context, name string) (from string, err error) {
-	c, locks, sessions := h.Clock, h.Locks, h.Sessions
+	c, leases := h.Clock, h.Leases
 	fail := func(err error) (string, error) { return from, fmt.Errorf("%w: %s: %w", ErrNotHandedBack, name, err) }
 	var was left
 	var since, answered record.Instant
@@ -57,7 +64,7 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 			return fail(errors.Join(context.Cause(ctx), last))
 		}
 		sent := c.Now()
-		now, err := lookAtLeft(ctx, locks, sessions, name)
+		now, err := lookAtLeft(ctx, leases, name)
 		if err != nil {
 			last = err
 			continue
@@ -91,10 +98,10 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 			continue
 		}
 		if now.isHolders() { // one write frees all that it renewed
-			_, last = sessions.Put(ctx, now.session.Name, session.EndedRecord(now.session.Record, h.By, "its session lapsed"), now.session.Version)
+			_, last = leases.Put(ctx, now.session.Name, session.EndedRecord(now.session.Record, h.By, "its session lapsed"), now.session.Version)
 		} else {
 			h.hasWaited(now, wait)
-			if _, last = locks.Put(ctx, name, handedBack(now.lock.Record, h.By), now.lock.Version); last == nil {
+			if _, last = leases.Put(ctx, name, handedBack(now.lock.Record, h.By), now.lock.Version); last == nil {
 				return from, nil
 			}
 		}
@@ -110,27 +117,27 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 // hasWaited notes that nothing was released for so long after the end of a session: one wait is for all its locks.
 func (h *Handback) hasWaited(l left, out time.Duration) {
 	if h.waited == nil {
-		h.waited = map[string]waitedOut{}
+		h.waited = map[sessionOf]waitedOut{}
 	}
 	if out > 0 {
-		h.waited[l.session.Name] = waitedOut{l.session.Version, out}
+		h.waited[sessionOf{h.Leases, l.session.Name}] = waitedOut{l.session.Version, out}
 	}
 }
 
 // waitedFor says whether nothing was released for so long after the end of the lock's session.
 func (h *Handback) waitedFor(l left, out time.Duration) bool {
-	w := h.waited[l.session.Name]
+	w := h.waited[sessionOf{h.Leases, l.session.Name}]
 	return w.end == l.session.Version && w.out >= out && !l.isHolders()
 }
 
 // left is a lock with the session that it names.
 type left struct{ lock, session lock.Entry }
 
-func lookAtLeft(ctx context.Context, locks, sessions lock.Store, name string) (l left, err error) {
-	if l.lock, err = locks.Get(ctx, name); err != nil || l.lock.Record == nil || l.lock.Record.Mark == nil || l.lock.Record.Mark.Session == "" {
+func lookAtLeft(ctx context.Context, leases lock.Store, name string) (l left, err error) {
+	if l.lock, err = leases.Get(ctx, name); err != nil || l.lock.Record == nil || l.lock.Record.Mark == nil || l.lock.Record.Mark.Session == "" {
 		return l, err
 	}
-	l.session, err = sessions.Get(ctx, l.lock.Record.Mark.Session)
+	l.session, err = leases.Get(ctx, l.lock.Record.Mark.Session)
 	return l, err
 }
 

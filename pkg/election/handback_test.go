@@ -18,7 +18,7 @@ const aLease = 15 * time.Second * 1005 / 1000
 
 // handback makes the Handback of an operator.
 func handback(g *group, s lock.Store) *election.Handback {
-	return &election.Handback{Clock: g.clock, Locks: s, Sessions: s, By: "operator"}
+	return &election.Handback{Clock: g.clock, Leases: s, By: "operator"}
 }
 
 // TestHandBackWaitsForALease checks that a lock is released once its holder was silent for a lease, and not earlier;

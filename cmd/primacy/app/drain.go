@@ -28,7 +28,7 @@ elections are led as if none were.
 
 The member leads on until others take over, after preemptDelay and minHold of each election. --wait waits
 until it leads nothing and others lead what it led. It ends at once if all that it still leads only it can
-lead, and names that.
+lead, and names that. For elections whose locks are in other namespaces it needs --config, and says so.
 ` + steerNeeds + `
 
 Exit status: 0; 1 if that failed; 2 for a mistake in the command line, or if nobody could be asked; 3 if
@@ -68,7 +68,7 @@ the last.`,
 // drain keeps a host's members out, and waits for so long until they lead nothing; it does not wait if that is zero.
 func (s *steerCommand) drain(ctx context.Context, d rollout.Drain, timeout time.Duration) error {
 	what := "drain " + d.Member
-	if before, is := s.stored.Plan.DrainOfHost(d.Member); is {
+	if before, is := s.plan.DrainOfHost(d.Member); is {
 		what += " (" + view.Drained(before) + " already)"
 	}
 	change := func(p rollout.Plan) (rollout.Plan, error) { return p.Drain(d) }
@@ -107,7 +107,7 @@ func (s *steerCommand) drainWarnings(member string) (all []string) {
 		if m.Group != s.group || m.State != status.Live {
 			continue
 		}
-		_, drained := s.stored.Plan.DrainOf(m.Identity)
+		_, drained := s.plan.DrainOf(m.Identity)
 		switch {
 		case record.HostOf(m.Identity) == member:
 			lives = true
@@ -115,8 +115,11 @@ func (s *steerCommand) drainWarnings(member string) (all []string) {
 			left = true
 		}
 	}
-	if _, is := s.stored.Plan.DrainOfHost(member); is {
+	if _, is := s.plan.DrainOfHost(member); is {
 		return nil // nothing changes
+	}
+	if deserted := s.deserted(); deserted != nil {
+		return deserted
 	}
 	if !lives {
 		all = append(all, fmt.Sprintf("no member %s of group %s lives; it will be kept out once it starts", member, s.group))

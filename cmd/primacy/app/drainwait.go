@@ -114,6 +114,16 @@ func (w *emptied) hidden(r status.Report) error {
 	if names := w.unseen(r); len(names) > 0 {
 		return &exitError{exitNever, fmt.Errorf("may lead more: who leads %s is not seen (this user may not read the locks)", strings.Join(names, ", "))}
 	}
+	var places []string
+	for _, m := range r.Members {
+		if m.Group == w.group && record.HostOf(m.Identity) == w.host {
+			places = append(places, m.NotLooked()...)
+		}
+	}
+	if slices.Sort(places); places != nil {
+		return &exitError{exitNever, fmt.Errorf("may lead more: its elections whose locks are in namespace %s are not seen (-f FILE, the configuration of the members, looks there)",
+			strings.Join(slices.Compact(places), ", "))}
+	}
 	return nil
 }
 

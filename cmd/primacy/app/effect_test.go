@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +129,43 @@ func TestWarningsOfWhatIsNotSeen(t *testing.T) {
 	} {
 		if got := strings.Join(s.warnings(election), "|"); got != want {
 			t.Errorf("%s: %q", election, got)
+		}
+	}
+}
+
+// TestWarningsOfAGroupWithoutMembers checks that words that are stored for later warn if no member of the group lives, as where
+// --group has a mistake.
+func TestWarningsOfAGroupWithoutMembers(t *testing.T) {
+	dead := twoRevisions("old", "a")
+	for i := range dead.Members {
+		dead.Members[i].State = status.Ended
+	}
+	const warning = "warning: no member of group %s lives in namespace x, so nobody obeys before one starts (check --group and --namespace)\n"
+	words := map[string]func(*steerCommand) error{
+		"pause": func(s *steerCommand) error {
+			return s.pause(t.Context(), "pause", rollout.Standstill{At: rollout.At(time.Now())})
+		},
+		"drain": func(s *steerCommand) error { return s.drain(t.Context(), rollout.Drain{Member: "old"}, 0) },
+		"pin": func(s *steerCommand) error {
+			return s.replan(t.Context(), "on", "pin", func(p rollout.Plan) (rollout.Plan, error) { return p.PinTo(rollout.Pin{Election: "on", Revision: "a"}) })
+		},
+	}
+	for word, say := range words {
+		for _, c := range []struct {
+			group string
+			seen  status.Report
+			warns bool
+		}{{"edge", twoRevisions("old", "a"), false}, {"edg", twoRevisions("old", "a"), true}, {"edge", dead, true}} {
+			var out strings.Builder
+			dry, text := dryRun(true), outputText
+			s := &steerCommand{report: c.seen, ways: &steerWays{dry: &dry, output: &text}}
+			s.group, s.namespace, s.out = c.group, "x", &out
+			if err := say(s); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(out.String(), fmt.Sprintf(warning, c.group)) != c.warns {
+				t.Errorf("%s of group %s: %s", word, c.group, out.String())
+			}
 		}
 	}
 }

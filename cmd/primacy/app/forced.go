@@ -25,6 +25,8 @@ type forcing struct {
 	timeout time.Duration
 	// asked are the requests, one for each lock of the election.
 	asked []election.ForcedHandover
+	// ours says which of asked we made, by their places there. Another command had made the rest before.
+	ours map[int]bool
 }
 
 // force hands an election over to a member of the host `to` by a request in the record of its lock, where the holder sees it
@@ -94,10 +96,10 @@ func (f *forcing) never() string {
 		return holder + " does not renew the lock, so it sees no request (members take the lock once its lease is over; primacy explain " + e.Name + " says when)"
 	case e.State != status.Led:
 		return "nobody is known to lead it, so nobody can hand it over (primacy explain " + e.Name + " says who takes it)"
-	case f.stored.Plan.Standstill != nil && f.stored.Plan.Standstill.NoTakeover:
+	case f.plan.Standstill != nil && f.plan.Standstill.NoTakeover:
 		return "the group is paused without takeovers, so nobody would take the lock (primacy resume first)"
 	}
-	if d, is := f.stored.Plan.DrainOfHost(f.to); is {
+	if d, is := f.plan.DrainOfHost(f.to); is {
 		return view.Drained(d) + ", so nothing moves to it (primacy drain " + f.to + " --undo first)"
 	}
 	if f.nominee.Identity == "" {
@@ -108,7 +110,7 @@ func (f *forcing) never() string {
 
 // effect is what the handover does.
 func (f *forcing) effect() effect {
-	e, plan := f.election, f.stored.Plan
+	e, plan := f.election, f.plan
 	prefers := plan.Preferred(e.Name, f.defaultSeen()).String()
 	what := effect{What: fmt.Sprintf("hand %s over to %s by force", e.Name, cmp.Or(f.to, "another member")), waits: true}
 	if led(e) && f.nominee.Identity != "" {
@@ -191,24 +193,71 @@ func (f *forcing) ask(ctx context.Context) error {
 	if err := f.find(ctx); err != nil {
 		return err
 	}
+	err := f.press(ctx)
+	if err != nil {
+		f.withdraw(ctx)
+	}
+	return err
+}
+
+// press makes the requests that we have not made and that are not there.
+func (f *forcing) press(ctx context.Context) error {
+	if f.ours == nil {
+		f.ours = map[int]bool{}
+	}
 	for i, one := range f.asked {
-		if err := one.Ask(ctx); err != nil && (i == 0 || !errors.Is(err, election.ErrTermOver)) {
-			f.withdraw(ctx)
+		if f.ours[i] {
+			continue
+		}
+		ours, err := one.Ask(ctx)
+		if ours {
+			f.ours[i] = true
+		}
+		if err != nil && (i == 0 || !errors.Is(err, election.ErrTermOver)) {
 			return err
 		}
 	}
 	return nil
 }
 
-// withdraw takes the requests back, so that nothing moves later when nobody expects it.
+// insist makes the requests that another command had made before us and has taken back since. Those that we made we make once:
+// a person may have taken them back.
+func (f *forcing) insist(ctx context.Context, e status.Election) error {
+	if len(f.ours) == len(f.asked) || !f.sameTerm(e) || !led(e) || e.ForcedTo != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	if err := f.press(ctx); err != nil && !errors.Is(err, election.ErrTermOver) {
+		return f.hint(err)
+	}
+	return nil
+}
+
+// sameTerm says whether the election is in the term that was asked to end.
+func (f *forcing) sameTerm(e status.Election) bool {
+	return slices.ContainsFunc(f.asked, func(one election.ForcedHandover) bool { return one.Holder == e.Holder && uint64(one.Token) == e.Token })
+}
+
+// withdraw takes our requests back, so that nothing moves later when nobody expects it.
 func (f *forcing) withdraw(ctx context.Context) {
 	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusPatience)
 	defer cancel()
-	for _, one := range slices.Backward(f.asked) { // the one that counts comes last
+	theirs := false
+	for i, one := range slices.Backward(f.asked) { // the one that counts comes last
+		if !f.ours[i] {
+			now, err := one.Locks.Get(tidy, one.Lock)
+			r := now.Record
+			theirs = theirs || err == nil && r != nil && r.Holder == one.Holder && r.Token == one.Token && r.HandoverTo == one.To
+			continue
+		}
 		if err := one.Withdraw(tidy); err != nil {
 			fmt.Fprintf(f.notes, "warning: the request stays in the lock until the term or the member %s ends (primacy handover %s --force --to %s takes it back): %v\n",
 				f.to, f.election.Name, record.HostOf(f.election.Holder), err)
 		}
+	}
+	if theirs {
+		fmt.Fprintf(f.notes, "warning: another command made the request before, and it stays (primacy handover %s --force --to %s takes it back)\n", f.election.Name, record.HostOf(f.election.Holder))
 	}
 }
 
@@ -222,6 +271,9 @@ func (f *forcing) wait(ctx context.Context) error {
 		if err != nil {
 			return err.Error(), nil
 		}
+		if err := f.insist(ctx, e); err != nil {
+			return "", err
+		}
 		return f.missing(e)
 	})
 	if err != nil {
@@ -233,12 +285,11 @@ func (f *forcing) wait(ctx context.Context) error {
 // missing says why the handover has not come about; empty if it has. An error means that it will not.
 func (f *forcing) missing(e status.Election) (string, error) {
 	who := view.NameOf(e.Holder)
-	same := slices.ContainsFunc(f.asked, func(one election.ForcedHandover) bool { return one.Holder == e.Holder && uint64(one.Token) == e.Token })
 	done, short := arrival{f.to, len(f.asked)}.reached(e)
 	switch leads := led(e); {
 	case done || short != "":
 		return short, nil
-	case leads && !same:
+	case leads && !f.sameTerm(e):
 		return "", &exitError{exitTimeout, fmt.Errorf("%s is led by %s now: %s did not take it in time, or handed it on, or the term ended before (primacy history %s says more)", e.Name, who, f.to, e.Name)}
 	case leads && e.ForcedTo == "":
 		return fmt.Sprintf("%s has renewed the lock without the request, so it runs a version that does not know forced handovers, or somebody took the request back", who), nil

@@ -1,10 +1,13 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -13,6 +16,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
@@ -74,6 +79,63 @@ func TestTheLockThatDecidesIsAskedLast(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTwoAskTheSameByForce checks that a command which waited in vain takes back its own request, and none that another command made before;
+// and that it makes its own when that one is taken back.
+func TestTwoAskTheSameByForce(t *testing.T) {
+	const holder, nominee = "old_00000001", "new_00000001"
+	synctest.Test(t, func(t *testing.T) {
+		realm := memory.New(bubbleClock{})
+		held := record.Record{
+			Holder: holder, Duration: 15 * time.Second, Transitions: 1, Token: 7, Group: "edge", Election: "one",
+			Mark: &record.Mark{Identity: holder, Transitions: 1, Beat: 1, Duration: 15 * time.Second, Renewal: record.RenewalRecord},
+		}
+		if _, err := realm.Write("one", held, record.Version{}); err != nil {
+			t.Fatal(err)
+		}
+		led := func() status.Election {
+			e := realm.Read("one")
+			return status.Election{Name: "one", Group: "edge", Kind: status.Lease, Lock: "one", State: status.Led, Holder: holder, Token: uint64(e.Record.Token), ForcedTo: e.Record.HandoverTo}
+		}
+		var notes bytes.Buffer
+		asks := func() *forcing {
+			s := &steerCommand{}
+			s.realm, s.notes = status.Realm{Leases: realm.Store()}, &notes
+			f := &forcing{steerCommand: s, election: led(), to: "new", nominee: status.Member{Identity: nominee}}
+			if err := f.ask(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return f
+		}
+		expect := func(what, want string) {
+			t.Helper()
+			if got := realm.Read("one").Record.HandoverTo; got != want {
+				t.Errorf("%s: the holder is asked to hand over to %q, want %q", what, got, want)
+			}
+		}
+		insists := func(f *forcing) {
+			t.Helper()
+			if err := f.insist(t.Context(), led()); err != nil {
+				t.Error(err)
+			}
+		}
+		first, second, third := asks(), asks(), asks()
+		third.withdraw(t.Context())
+		expect("the third waited in vain", nominee)
+		if !strings.Contains(notes.String(), "another command made the request before, and it stays (primacy handover one --force --to old takes it back)") {
+			t.Errorf("the third says %q", notes.String())
+		}
+		insists(second)
+		first.withdraw(t.Context())
+		expect("the first waited in vain", "")
+		insists(first)
+		expect("the first goes on to look", "")
+		insists(second)
+		expect("the second goes on", nominee)
+		second.withdraw(t.Context())
+		expect("the second waited in vain", "")
+	})
 }
 
 // nominee checks whom the record of a lock names to lead next: nominee KIND LOCK REGEXP

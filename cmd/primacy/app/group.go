@@ -14,6 +14,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
@@ -24,6 +25,8 @@ type groupCommand struct {
 	// group is the name of the group. If no setting names it, group is empty until the command has found it.
 	group string
 	core  coreclient.ConfigMapsGetter
+	// places are the stores of Leases in other namespaces, once leasesIn has made them.
+	places map[string]lock.Store
 }
 
 // groupSettings are the settings that locate the group.

@@ -114,17 +114,13 @@ func (h *handbackCommand) run(ctx context.Context) error {
 
 // choose are the elections that were asked for.
 func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err error) {
-	known := map[string]status.Election{}
-	for _, e := range r.Elections {
-		known[e.Name] = e
-		if h.all && e.Group == h.group {
-			chosen = append(chosen, e)
-		}
+	if h.all {
+		return slices.DeleteFunc(slices.Clone(r.Elections), func(e status.Election) bool { return e.Group != h.group }), nil
 	}
 	for _, name := range h.elections {
-		e, there := known[name]
-		if !there {
-			return nil, fmt.Errorf("no election %s is seen in namespace %s (primacy status lists them)", name, h.namespace)
+		e, err := electionNamed(r, name, h.namespace)
+		if err != nil {
+			return nil, err
 		}
 		chosen = append(chosen, e)
 	}
@@ -136,7 +132,9 @@ func (h *handbackCommand) handBack(ctx context.Context, with election.Handback, 
 	all = make([]handedBack, len(chosen))
 	errs := make([]error, len(chosen))
 	of := map[string][]int{}
+	leases := make([]lock.Store, len(chosen))
 	for i, e := range chosen {
+		leases[i] = h.leasesIn(e.Namespace)
 		if all[i], errs[i] = h.holding(ctx, e); errs[i] == nil && all[i].From != "" && !all[i].DryRun {
 			of[all[i].From] = append(of[all[i].From], i)
 		}
@@ -151,7 +149,7 @@ func (h *handbackCommand) handBack(ctx context.Context, with election.Handback, 
 				if errs[i] != nil {
 					continue
 				}
-				by.Locks = h.leasesIn(all[i].Namespace)
+				by.Leases = leases[i]
 				all[i].From, errs[i] = by.Release(ctx, all[i].Lock)
 				all[i].Released = errs[i] == nil && all[i].From != ""
 				for _, rest := range held[n+1:] { // of the others of this holder, those for which the answer would be the same
@@ -223,15 +221,22 @@ func electionsOf(all []handedBack, which []int) string {
 	return strings.Join(names, ", ")
 }
 
-// leasesIn is the store of Leases in a namespace; an empty one is that of the sessions.
+// leasesIn is the store of Leases in a namespace; an empty one is that of the sessions. There is one of each, since a
+// Handback waits once for all locks of a store.
 func (g *groupCommand) leasesIn(namespace string) lock.Store {
 	if namespace == "" {
 		return g.realm.Leases
 	}
-	return g.realm.In(namespace).Leases
+	if g.places[namespace] == nil {
+		if g.places == nil {
+			g.places = map[string]lock.Store{}
+		}
+		g.places[namespace] = g.realm.In(namespace).Leases
+	}
+	return g.places[namespace]
 }
 
 // handback releases Leases in the name of the operator.
 func (g *groupCommand) handback(ctx context.Context, c clock.Clock) *election.Handback {
-	return &election.Handback{Clock: c, Locks: g.realm.Leases, Sessions: g.realm.Leases, By: strings.TrimSpace("operator " + operator(ctx, g.cluster))}
+	return &election.Handback{Clock: c, Leases: g.realm.Leases, By: strings.TrimSpace("operator " + operator(ctx, g.cluster))}
 }

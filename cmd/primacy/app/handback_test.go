@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -64,7 +65,7 @@ func TestHandbackWaitsForAllHoldersAtOnce(t *testing.T) {
 		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
 		h.notes, h.realm = io.Discard, status.Realm{Leases: realm.Store()}
 		begun := time.Now()
-		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Locks: h.realm.Leases, Sessions: h.realm.Leases, By: "operator"}, chosen)
+		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Leases: h.realm.Leases, By: "operator"}, chosen)
 		if took := time.Since(begun); err != nil || took > 16*time.Second {
 			t.Errorf("it took %v: %v", took, err)
 		}
@@ -83,7 +84,7 @@ func TestHandbackThatIsDenied(t *testing.T) {
 		var dry dryRun
 		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
 		h.notes, h.realm = io.Discard, status.Realm{Leases: deniedWrites{realm.Store()}}
-		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Locks: h.realm.Leases, Sessions: h.realm.Leases, By: "operator"}, chosen)
+		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Leases: h.realm.Leases, By: "operator"}, chosen)
 		if !errors.Is(err, lock.ErrDenied) || strings.Count(err.Error(), "denied") != 1 ||
 			!strings.HasPrefix(err.Error(), "elections e0, e1, e2, e3: ") || !strings.HasSuffix(err.Error(), "("+asMembers+")") {
 			t.Errorf("got %v", err)
@@ -91,6 +92,68 @@ func TestHandbackThatIsDenied(t *testing.T) {
 		for _, one := range all {
 			if one.Released || one.Error == "" {
 				t.Errorf("got %+v", one)
+			}
+		}
+	})
+}
+
+// TestHandbackAsksWhichGroup checks that a name that several groups use chooses no election of either.
+func TestHandbackAsksWhichGroup(t *testing.T) {
+	both := status.Report{Elections: []status.Election{
+		{Name: "certs", Group: "core", Lock: "core-certs"}, {Name: "certs", Group: "edge", Lock: "edge-certs"}, {Name: "dns", Group: "edge", Lock: "dns"},
+	}}
+	of := func(names ...string) *handbackCommand { return &handbackCommand{elections: names} }
+	if chosen, err := of("dns", "certs").choose(both); !errors.As(err, new(*usageError)) ||
+		err.Error() != "which certs? groups core, edge have an election of that name (--group names one)" {
+		t.Errorf("chose %v: %v", chosen, err)
+	}
+	if chosen, err := of("dns").choose(both); err != nil || len(chosen) != 1 || chosen[0].Lock != "dns" {
+		t.Errorf("chose %v: %v", chosen, err)
+	}
+}
+
+// unwatched is a store of which only single objects are read.
+type unwatched struct{ lock.Store }
+
+func (unwatched) WatchNames(context.Context, []string, func(lock.Event)) error {
+	return errors.New("nobody watches it")
+}
+
+// TestHandbackInAnotherNamespace checks that the session of a lock's holder counts beside the lock, wherever the sessions of the
+// configuration are.
+func TestHandbackInAnotherNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		elsewhere, chosen := leftBehind(t)
+		for i := range chosen {
+			chosen[i].Namespace = "edge"
+		}
+		var dry dryRun
+		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
+		h.notes, h.realm = io.Discard, status.Realm{
+			Leases: memory.New(bubbleClock{}).Store(),
+			In:     func(string) status.Place { return status.Place{Leases: unwatched{elsewhere.Store()}} },
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { // ends with ctx
+			for i := 0; clock.Wait(ctx, 3*time.Second); i++ {
+				name := fmt.Sprintf("primacy-edge-m%d-0", i%2)
+				beat := *elsewhere.Read(name).Record
+				mark := *beat.Mark
+				mark.Beat++
+				beat.Mark = &mark
+				if _, err := elsewhere.Write(name, beat, elsewhere.Read(name).Version); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Leases: h.realm.Leases, By: "operator"}, chosen)
+		if !errors.Is(err, election.ErrHolderLives) {
+			t.Errorf("beside holders that live: %v", err)
+		}
+		for _, one := range all {
+			if one.Released || elsewhere.Read(one.Lock).Record.Holder == "" {
+				t.Errorf("released: %+v", one)
 			}
 		}
 	})

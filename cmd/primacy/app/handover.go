@@ -36,8 +36,9 @@ A holder that does not see what is stored gives way to nobody. With --force the 
 member's name into the lock itself, which each holder watches. The holder then stops its work and
 hands over to that member, if the member is ready. It waits neither for preemptDelay nor for minHold,
 and a pause does not keep it, unless takeovers are paused, too. If the election has not moved after
---timeout, the request is taken back. If the command dies before, the request stays until the term or
-the member ends; --force --to HOLDER takes it back. With --force it also needs get and update on the
+--timeout, the request is taken back, unless another command had made the same one before. If the
+command dies before, the request stays until the term or the member ends; --force --to HOLDER takes it
+back. With --force it also needs get and update on the
 lock, and leaves the ConfigMap as it is.
 ` + steerNeeds + `
 
@@ -88,12 +89,12 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 		return s.carryOut(ctx, effect{What: fmt.Sprintf("hand %s over to %s, which leads it already", election, to)}, func(context.Context) error { return nil })
 	}
 	h := rollout.Handover{Election: election, To: to, By: operator(ctx, s.cluster)}
-	next, err := s.stored.Plan.HandOver(h)
+	next, err := s.plan.HandOver(h)
 	if err != nil {
 		return s.broken(err)
 	}
 	byDefault := s.defaultSeen()
-	f := s.compare(s.stored.Plan, byDefault, next, byDefault)
+	f := s.compare(s.plan, byDefault, next, byDefault)
 	f.What = fmt.Sprintf("hand %s over to %s", election, to)
 	f.Warnings, f.waits = s.handoverWarnings(e, to, f), true
 	if back := s.backFrom(e, to, byDefault); back != "" {
@@ -125,7 +126,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 // edit changes the stored plan.
 func (s *steerCommand) edit(ctx context.Context, change func(rollout.Plan) (rollout.Plan, error)) error {
 	return steering.Edit(ctx, s.maps(), s.group, func(p *rollout.Plan) (err error) {
-		*p, err = change(p.At(time.Now()))
+		*p, err = change(p.Kept(time.Now()))
 		return err
 	})
 }
@@ -154,10 +155,10 @@ func (s *steerCommand) untilReached(ctx context.Context, election string, a arri
 
 // afterHolder is the host of the member that would lead the election if its holder did not.
 func (s *steerCommand) afterHolder(e status.Election) (string, error) {
-	preferred := s.stored.Plan.Preferred(e.Name, s.defaultSeen())
+	preferred := s.plan.Preferred(e.Name, s.defaultSeen())
 	preferred.Paused = false
 	hosts := []string{record.HostOf(e.Holder)}
-	for _, d := range s.stored.Plan.Drained {
+	for _, d := range s.plan.Drained {
 		hosts = append(hosts, d.Member)
 	}
 	preferred.Drained = record.HostsOf(hosts...)
@@ -170,10 +171,10 @@ func (s *steerCommand) afterHolder(e status.Election) (string, error) {
 
 // neverHandedOver says why a handover of an election to a host cannot come about within the timeout, whatever members do; empty if it can.
 func (s *steerCommand) neverHandedOver(e status.Election, to string, timeout time.Duration) string {
-	if stand := s.stored.Plan.Standstill; stand != nil && (stand.Until.IsZero() || stand.Until.After(time.Now().Add(timeout))) {
+	if stand := s.plan.Standstill; stand != nil && (stand.Until.IsZero() || stand.Until.After(time.Now().Add(timeout))) {
 		return "the group is paused, so nothing moves (primacy resume first)"
 	}
-	if d, is := s.stored.Plan.DrainOfHost(to); is {
+	if d, is := s.plan.DrainOfHost(to); is {
 		return view.Drained(d) + ", so nothing moves to it (primacy drain " + to + " --undo first)"
 	}
 	m := s.living(to)
@@ -186,7 +187,7 @@ func (s *steerCommand) neverHandedOver(e status.Election, to string, timeout tim
 // handoverWarnings lists what speaks against a handover.
 func (s *steerCommand) handoverWarnings(e status.Election, to string, f effect) []string {
 	all := s.warnings(e.Name)
-	if d, is := s.stored.Plan.DrainOfHost(to); is {
+	if d, is := s.plan.DrainOfHost(to); is {
 		all = append(all, view.Drained(d)+", so nothing moves to it")
 	}
 	for _, m := range f.Elections {
@@ -194,7 +195,7 @@ func (s *steerCommand) handoverWarnings(e status.Election, to string, f effect) 
 			all = append(all, fmt.Sprintf("member %s is not ready to lead %s", to, e.Name))
 		}
 	}
-	if s.stored.Plan.Standstill != nil {
+	if s.plan.Standstill != nil {
 		all = append(all, "the group is paused, so nothing moves")
 	}
 	return all
@@ -207,7 +208,7 @@ func (s *steerCommand) backFrom(e status.Election, to string, byDefault record.P
 		return ""
 	}
 	e.Holder, e.Revision, e.Location = m.Identity, m.Revision, m.Location
-	back := s.rulebook.rules(e.Name).next(among, e, s.stored.Plan.Preferred(e.Name, byDefault))
+	back := s.rulebook.rules(e.Name).next(among, e, s.plan.Preferred(e.Name, byDefault))
 	if len(back) == 0 {
 		return ""
 	}

@@ -20,13 +20,15 @@ const hearsWithin = 5 * time.Second
 // deaf is why a member may never see what is stored, apart from trouble.
 const deaf = "it may be a program that does not follow what operators say (docs/operating.md)"
 
-// unhearing are the living members of a group that publish no preference with the plan in it. Each may see another default.
+// unhearing are the living members of a group that publish no preference with the plan in it. Each may see another default,
+// and may still count what has ended by this machine's clock.
 func unhearing(r status.Report, group string, plan rollout.Plan) (names []string) {
+	plans := plan.Passing(r.At)
 	for _, m := range r.Members {
 		if m.Group != group || m.State != status.Live {
 			continue
 		}
-		if m.Preference != plan.Digest(preferredAs(defaultOf(m))) {
+		if !slices.ContainsFunc(plans, func(p rollout.Plan) bool { return m.Preference == p.Digest(preferredAs(defaultOf(m))) }) {
 			names = append(names, view.NameOf(m.Identity))
 		}
 	}
@@ -58,7 +60,7 @@ func (s *steerCommand) heard(ctx context.Context, plan rollout.Plan) {
 		return
 	}
 	now, err := steering.Load(ctx, s.maps(), s.group)
-	if unset := record.Prefer(""); err != nil || now.Plan.At(time.Now()).Digest(unset) != plan.Digest(unset) {
+	if unset := record.Prefer(""); err != nil || now.Plan.Kept(time.Now()).Digest(unset) != plan.Digest(unset) {
 		return
 	}
 	fmt.Fprintf(s.notes, "warning: %s: this is stored, and not seen after %v. A member that does not see it does not obey: it cannot read what is stored (see its log), or %s\n",

@@ -59,15 +59,19 @@ group is paused, by whom and until when.
 }
 
 func (s *steerCommand) pause(ctx context.Context, what string, stand rollout.Standstill) error {
-	var warnings []string
+	warnings := s.deserted()
 	if stand.NoTakeover {
-		warnings = []string{"what loses its leader is led by nobody until the pause ends"}
+		warnings = append(warnings, "what loses its leader is led by nobody until the pause ends")
 	}
 	return s.changePlan(ctx, what, warnings, func(p rollout.Plan) (rollout.Plan, error) { return p.Stand(stand) })
 }
 
 func (s *steerCommand) resume(ctx context.Context) error {
-	return s.changePlan(ctx, "resume group "+s.group, s.divided(), rollout.Plan.GoOn)
+	what := "resume group " + s.group
+	if stand := s.stored.Plan.Standstill; stand != nil && s.plan.Standstill == nil {
+		what += ", whose pause ended at " + stand.Until.Format(time.RFC3339) + " by this machine's clock"
+	}
+	return s.changePlan(ctx, what, s.divided(), rollout.Plan.GoOn)
 }
 
 func newResume() *cobra.Command {

@@ -84,7 +84,7 @@ func newPins() *cobra.Command {
 			if s.stored.Mistakes != nil {
 				fmt.Fprintf(s.notes, "warning: %v\n", s.stored.Mistakes)
 			}
-			return ways.output.write(s.out, pinsText(s.stored.Plan.Pins), shownPins(s.stored.Plan.Pins))
+			return ways.output.write(s.out, pinsText(s.plan.Pins), shownPins(s.plan.Pins))
 		})
 	}
 	return c
@@ -144,7 +144,7 @@ func (s *steerCommand) changePlanUntil(ctx context.Context, what string, warning
 		return s.broken(err)
 	}
 	byDefault := s.defaultSeen()
-	effect := s.compare(s.stored.Plan, byDefault, next, byDefault)
+	effect := s.compare(s.plan, byDefault, next.At(s.report.At), byDefault)
 	effect.What = what
 	effect.Warnings, effect.waits = warnings, until.warnsFirst
 	for _, m := range effect.Elections {
@@ -189,9 +189,17 @@ func (s *steerCommand) warnings(election string) (all []string) {
 		if near := strict.Nearest(election, names); near != "" {
 			w += "; did you mean " + near + "?"
 		}
-		all = append(all, w)
+		all = append(append(all, w), s.deserted()...)
 	}
 	return append(all, s.divided()...)
+}
+
+// deserted warns if no member of the group lives, as where --group or --namespace has a mistake.
+func (s *steerCommand) deserted() []string {
+	if slices.ContainsFunc(s.report.Members, func(m status.Member) bool { return m.Group == s.group && m.State == status.Live }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("no member of group %s lives in namespace %s, so nobody obeys before one starts (check --group and --namespace)", s.group, s.namespace)}
 }
 
 // divided warns of living members that see different preferences.

@@ -44,7 +44,7 @@ func newRevisionShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shown := shownRevision{key.Name, key.Key, stored, s.defaultSeen().String(), remarks, inFront(s.stored.Plan)}
+			shown := shownRevision{key.Name, key.Key, stored, s.defaultSeen().String(), remarks, inFront(s.plan)}
 			text := fmt.Sprintf("stored   %s (ConfigMap %s, key %s)\nseen by members   %s\n", record.Prefer(stored), key.Name, key.Key, shown.Seen)
 			for _, remark := range remarks {
 				text += "remark   " + remark + "\n"
@@ -130,7 +130,7 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 	if err != nil {
 		return err
 	}
-	plan := s.stored.Plan
+	plan := s.plan
 	effect := s.compare(plan, record.Prefer(before), plan, record.Prefer(revision))
 	effect.What = fmt.Sprintf("set the default revision to %s (it is %s)", revision, record.Prefer(before))
 	effect.Warnings = append(s.divided(), remarks...)

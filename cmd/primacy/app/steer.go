@@ -26,6 +26,9 @@ type steerCommand struct {
 	// report and stored are the state before the change.
 	report status.Report
 	stored steering.Stored
+	// plan is the stored plan as it counts by this machine's clock. It is for what is shown and compared: the clocks of members
+	// may be behind, so a change is made to the plan as it is stored.
+	plan rollout.Plan
 }
 
 // steerWays are the flags that all commands that change preferences share.
@@ -87,9 +90,15 @@ func (s *steerCommand) see(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.stored, err = steering.Load(ctx, s.maps(), s.group)
-	s.stored.Plan = s.stored.Plan.At(s.report.At)
+	stored, err := steering.Load(ctx, s.maps(), s.group)
+	s.take(stored)
 	return err
+}
+
+// take notes what is stored, for the report that was read before.
+func (s *steerCommand) take(stored steering.Stored) {
+	s.stored, s.plan = stored, stored.Plan.At(s.report.At)
+	s.stored.Plan = stored.Plan.Kept(s.report.At)
 }
 
 // carryOut asks, if leadership will move or there are warnings, then makes the change and shows its effect.

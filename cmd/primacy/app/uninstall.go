@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -20,9 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
-	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
 func newUninstall() *cobra.Command {
@@ -83,6 +79,10 @@ type uninstallation struct {
 	Living  []string `json:"living"`
 	DryRun  bool     `json:"dryRun,omitempty"`
 	Deleted int      `json:"deleted"`
+
+	// beside are the sessions that renew locks in other namespaces: those of members that have their sessions there.
+	// Nothing is deleted while they change.
+	beside []ownedObject
 }
 
 // ownedObject is one object that a group has written.
@@ -189,121 +189,6 @@ func (u *uninstallCommand) noteLeft(r status.Report) {
 	}
 }
 
-// find lists everything with the labels of the group.
-func (u *uninstallCommand) find(ctx context.Context) (found uninstallation, err error) {
-	found = uninstallation{Namespace: u.namespace, Group: u.group, Objects: []ownedObject{}, Kept: []ownedObject{}, Living: []string{}}
-	of := metav1.ListOptions{LabelSelector: lock.GroupLabel + "=" + u.group}
-	leases, err := u.api.Leases(u.namespace).List(ctx, of)
-	if err != nil {
-		return found, err
-	}
-	for _, l := range leases.Items {
-		u.addLease(&found, ownedObject{Kind: status.Lease, What: whatSession}, l)
-	}
-	configMaps, err := u.maps().List(ctx, of)
-	if err != nil {
-		return found, err
-	}
-	for _, m := range configMaps.Items {
-		if err := u.findMap(ctx, &found, "", m); err != nil {
-			return found, err
-		}
-	}
-	return found, u.findElsewhere(ctx, &found)
-}
-
-func (u *uninstallCommand) addLease(found *uninstallation, o ownedObject, l coordinationv1.Lease) {
-	holder := ""
-	if l.Spec.HolderIdentity != nil {
-		holder = *l.Spec.HolderIdentity
-	}
-	if l.Spec.LeaseDurationSeconds != nil && holder != "" {
-		o.lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
-		if lasts, renewed := u.bySession[status.Ref{Kind: status.Lease, Namespace: o.Namespace, Name: l.Name}]; renewed {
-			o.lasts = lasts
-		}
-	}
-	found.add(o, l.ObjectMeta, holder)
-}
-
-// findElsewhere lists the locks in other namespaces. The configuration names them: the labels there may be those of a
-// group of the same name, with its sessions in yet another namespace.
-func (u *uninstallCommand) findElsewhere(ctx context.Context, found *uninstallation) error {
-	seen := map[status.Ref]bool{}
-	for _, e := range u.selection.Expected {
-		for _, ref := range []status.Ref{{Kind: e.Kind, Namespace: e.Namespace, Name: e.Lock}, e.MigrateFrom} {
-			if ref.Namespace == "" || seen[ref] {
-				continue
-			}
-			seen[ref] = true
-			if err := u.findNamed(ctx, found, ref); err != nil && !apierrors.IsNotFound(err) {
-				return fmt.Errorf("%s: %w", ref, err)
-			}
-		}
-	}
-	return nil
-}
-
-func (u *uninstallCommand) findNamed(ctx context.Context, found *uninstallation, ref status.Ref) error {
-	if ref.Kind == status.ConfigMap {
-		m, err := u.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-		if err != nil || m.Labels[lock.GroupLabel] != u.group {
-			return err
-		}
-		return u.findMap(ctx, found, ref.Namespace, *m)
-	}
-	l, err := u.api.Leases(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-	if err == nil && l.Labels[lock.GroupLabel] == u.group {
-		u.addLease(found, ownedObject{Kind: status.Lease, Namespace: ref.Namespace}, *l)
-	}
-	return err
-}
-
-func (u *uninstallCommand) findMap(ctx context.Context, found *uninstallation, namespace string, m corev1.ConfigMap) error {
-	o := ownedObject{Kind: status.ConfigMap, Namespace: namespace, What: "with labels of the group"}
-	if namespace == "" && m.Name == rollout.ObjectName(u.group) {
-		o.What = "pins and the rollout"
-	}
-	if m.Labels[lock.ElectionLabel] == "" {
-		found.add(o, m.ObjectMeta, "")
-		return nil
-	}
-	store := u.realm.ConfigMaps
-	if namespace != "" {
-		store = u.realm.In(namespace).ConfigMaps
-	}
-	e, err := store.Get(ctx, m.Name)
-	if err != nil || e.Record == nil {
-		return err // without a record: it was deleted meanwhile
-	}
-	if r := e.Record; r.Holder != "" {
-		o.lasts = r.Duration
-		if r.Mark != nil {
-			o.lasts = max(o.lasts, r.Mark.Duration)
-		}
-	}
-	found.add(o, m.ObjectMeta, e.Record.Holder)
-	return nil
-}
-
-// add notes an object among those to delete or to keep.
-func (f *uninstallation) add(o ownedObject, meta metav1.ObjectMeta, holder string) {
-	o.Name, o.version = meta.Name, metav1.Preconditions{UID: &meta.UID, ResourceVersion: &meta.ResourceVersion}
-	if election := meta.Labels[lock.ElectionLabel]; election != "" {
-		o.What = "lock of " + election
-	}
-	switch {
-	case meta.Labels[lock.ManagedByLabel] != lock.ManagedBy:
-		o.Why = "Primacy did not create it"
-	case holder != "" && !record.OurForm(holder):
-		o.Why = "an elector that is not Primacy holds it"
-	default:
-		f.Objects = append(f.Objects, o)
-		return
-	}
-	f.Kept = append(f.Kept, o)
-}
-
 // handBack releases the locks that are kept and that dead members hold: without sessions nobody would take them. It
 // returns what there is then.
 func (u *uninstallCommand) handBack(ctx context.Context, found uninstallation) (uninstallation, error) {
@@ -312,7 +197,7 @@ func (u *uninstallCommand) handBack(ctx context.Context, found uninstallation) (
 		if o.Kind != status.Lease || o.What == whatSession {
 			continue
 		}
-		by.Locks = u.leasesIn(o.Namespace)
+		by.Leases = u.leasesIn(o.Namespace)
 		from, err := by.Release(ctx, o.Name)
 		if errors.Is(err, election.ErrHolderLives) {
 			return found, refused(fmt.Errorf("%w; nothing was deleted (stop all members first)", err))
@@ -342,7 +227,7 @@ const silencePause = time.Second
 // once in any case, since members may have started while a person was asked.
 func (u *uninstallCommand) silence(ctx context.Context, found uninstallation) error {
 	longest := u.published
-	for _, o := range found.Objects {
+	for _, o := range slices.Concat(found.Objects, found.beside) {
 		longest = max(longest, o.lasts)
 	}
 	if longest == 0 {
@@ -386,7 +271,7 @@ func (u *uninstallCommand) unchanged(ctx context.Context, found uninstallation) 
 }
 
 func refusedIfChanged(found, now uninstallation) error {
-	if changed := changedSince(found.Objects, now.Objects); changed != "" {
+	if changed := changedSince(slices.Concat(found.Objects, found.beside), slices.Concat(now.Objects, now.beside)); changed != "" {
 		return refused(fmt.Errorf("%s has changed, so a member lives; nothing was deleted (stop all members first)", changed))
 	}
 	return nil

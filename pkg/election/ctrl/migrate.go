@@ -103,7 +103,21 @@ type predecessor struct {
 	present *shared
 	// stayed is the leader for which a controller last waited in vain, until stayedAt.
 	stayed   election.Leader
-	stayedAt time.Time
+	stayedAt record.Instant
+	// seen is the leader that a controller saw last, at seenAt for the first time.
+	seen   election.Leader
+	seenAt record.Instant
+}
+
+// leads is for how long the leader has led, as far as we know. Status has a time of the wall clock, which may be set back.
+func (p *predecessor) leads(leader election.Leader) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := clock.Boottime().Now()
+	if p.seen != leader {
+		p.seen, p.seenAt = leader, now
+	}
+	return max(time.Since(p.status.LeaderSince()), now.Sub(p.seenAt))
 }
 
 // shared is a term of the predecessor, within which controllers work.
@@ -145,12 +159,13 @@ const handsOver = 2 * time.Second
 // patience is how long a controller waits while another member leads the predecessor. One that has just begun to lead will lead on, and so
 // will one for which a controller waited in vain. Another one may be dead, and its renewals lapse one by one; or its work takes long to stop.
 func (p *predecessor) patience(other election.Leader) time.Duration {
+	leads := p.leads(other)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch lease := p.timing.LeaseDuration; {
-	case other == p.stayed && time.Since(p.stayedAt) < lease:
+	case other == p.stayed && clock.Boottime().Now().Sub(p.stayedAt) < lease:
 		return 0
-	case time.Since(p.status.LeaderSince()) < lease:
+	case leads < lease:
 		return handsOver
 	}
 	return max(handsOver, p.timing.StopGrace+p.timing.RenewInterval)
@@ -160,7 +175,7 @@ func (p *predecessor) patience(other election.Leader) time.Duration {
 func (p *predecessor) stays(leader election.Leader) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stayed, p.stayedAt = leader, time.Now()
+	p.stayed, p.stayedAt = leader, clock.Boottime().Now()
 }
 
 // enter waits for a term, and counts one more controller at work within it; nil once ctx has ended. It returns an error if another
@@ -190,7 +205,7 @@ func (p *predecessor) enter(ctx context.Context, me string) (*shared, error) {
 		case record.OurForm(other.Identity):
 			waited := now.Now().Sub(begun)
 			if ours { // it may have taken long to stop: the next one asks for this lock now
-				waited = time.Since(p.status.LeaderSince())
+				waited = p.leads(other)
 			}
 			left := p.patience(other) - waited
 			if left <= 0 {

@@ -65,7 +65,7 @@ func TestHandBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := lease.In(client, a.space)
-	by := election.Handback{Clock: clock.Boottime(), Locks: store, Sessions: store, By: "test"}
+	by := election.Handback{Clock: clock.Boottime(), Leases: store, By: "test"}
 	if _, err := by.Release(t.Context(), a.locks[0]); !errors.Is(err, election.ErrHolderLives) {
 		t.Errorf("beside a living holder: %v", err)
 	}

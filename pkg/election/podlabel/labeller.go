@@ -76,6 +76,8 @@ type Labeller struct {
 
 	// on are the elections whose labels the Pod has; nil if that is not known.
 	on map[string]bool
+	// unsure: our last patch may have failed, so our Pod may have labels that it should not have.
+	unsure bool
 	// sole are the terms for which we have taken the label from all other Pods, and seen our own.
 	sole map[string]instant.Token
 	// looked is when we last listed the Pods of the group.
@@ -147,7 +149,7 @@ func drained(transitions <-chan election.ElectionTransition) (closed bool) {
 // step does what there is to do, and says when to look again; 0 for not before something changes.
 func (l *Labeller) step(ctx context.Context) (next time.Duration) {
 	wish := l.cfg.Wish()
-	if !wish.Asked && len(l.on) == 0 {
+	if !wish.Asked && len(l.on) == 0 && !l.unsure {
 		return 0 // we may lack the rights
 	}
 	switch err := l.bring(ctx, wish); {
@@ -208,7 +210,7 @@ func (l *Labeller) read(ctx context.Context) error {
 	case apierrors.IsNotFound(err), err == nil && pod.UID != l.cfg.UID:
 		return errNotOurs
 	case err == nil:
-		l.on = l.labelsOf(pod)
+		l.on, l.unsure = l.labelsOf(pod), false
 	}
 	return err
 }
@@ -240,13 +242,13 @@ func (l *Labeller) label(ctx context.Context, of map[string]instant.Token) error
 	for e := range wanted {
 		labels[LeadsPrefix+e], labels[GroupPrefix+l.cfg.Group] = l.cfg.Group, leads
 	}
-	l.on = nil // until we know that it was done
+	l.on, l.unsure = nil, true // until we know that it was done
 	err := l.patch(ctx, l.cfg.Pod, map[string]any{"uid": l.cfg.UID, "labels": labels})
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // the uid is another
 		return errNotOurs
 	case err == nil:
-		l.on = wanted
+		l.on, l.unsure = wanted, false
 	}
 	return err
 }

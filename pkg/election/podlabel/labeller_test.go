@@ -416,6 +416,32 @@ func TestNobodyAsked(t *testing.T) {
 	})
 }
 
+// TestTheLastLabelGoes checks that the label goes with the last election that has one, although the first attempt fails.
+func TestTheLastLabelGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, nil)
+		d.begin()
+		d.lead("x", 5)
+		d.expect(t, "own", x)
+		d.refuse(apierrors.NewInternalError(fmt.Errorf("away")))
+		d.mu.Lock()
+		d.wish.Asked = false
+		delete(d.wish.Leads, "x")
+		d.mu.Unlock()
+		d.labeller.Changed()
+		synctest.Wait()
+		d.refuse(nil)
+		time.Sleep(time.Minute)
+		d.expect(t, "own", none)
+		d.requests()
+		time.Sleep(time.Hour)
+		if sent := d.requests(); sent != nil {
+			t.Errorf("nobody asked for %v", sent)
+		}
+		d.end()
+	})
+}
+
 // TestFailures checks that failed requests are repeated, later each time, that another Pod of the same name is left alone,
 // and that nothing is sent after the end.
 func TestFailures(t *testing.T) {

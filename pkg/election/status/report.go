@@ -97,6 +97,10 @@ func (m Member) Publishes() (elections string, setup record.Setup) {
 	return m.says.Config, m.says.Setup
 }
 
+// NotLooked returns the namespaces, sorted, that hold locks of the member's elections and that the report left out, since
+// its Selection names no lock there. It is empty for a member that has ended.
+func (m Member) NotLooked() []string { return m.unlooked }
+
 // Member is what the realm shows of one member.
 type Member struct {
 	Identity string      `json:"identity"`
@@ -144,6 +148,8 @@ type Member struct {
 	End *Transition `json:"-"`
 	// says is what it publishes about itself.
 	says record.Member
+	// unlooked are the places that NotLooked returns.
+	unlooked []string
 }
 
 // Selection says what to report. The zero Selection selects everything that belongs to Primacy.
@@ -224,6 +230,9 @@ func (all Seen) Report(s Selection, now time.Time) Report {
 	for _, l := range locks {
 		l.row = electionOf(l.Entry, l.election, sessions, now)
 		l.row.Kind, l.row.Namespace, l.row.Group = l.Kind, l.Ref.Namespace, cmp.Or(l.row.Group, s.Group)
+		if l.row.bySession && l.row.Namespace != "" {
+			l.row.Reason = "its holder's session is in namespace " + l.row.Namespace + ", which shows whether it lives; members of this group leave the lock to it"
+		}
 		l.row.AlsoOf = l.alsoOf(s)
 		l.row.migrates = expected[l.Ref].MigrateFrom != (Ref{})
 		found[l.key()] = append(found[l.key()], l)
@@ -260,12 +269,18 @@ func (r *Report) notLooked(s Selection) {
 	for at := range s.locks() {
 		named[at.namespace] = true
 	}
-	for _, m := range r.Members {
+	for i := range r.Members {
+		m := &r.Members[i]
 		for place := range strings.SplitSeq(m.says.Places, ",") {
-			if m.State != Ended && !named[place] && !slices.Contains(missed[m.Group], place) {
+			if m.State == Ended || named[place] {
+				continue
+			}
+			m.unlooked = append(m.unlooked, clean(place))
+			if !slices.Contains(missed[m.Group], clean(place)) {
 				missed[m.Group] = append(missed[m.Group], clean(place))
 			}
 		}
+		slices.Sort(m.unlooked)
 	}
 	for _, group := range slices.Sorted(maps.Keys(missed)) {
 		slices.Sort(missed[group])

@@ -39,8 +39,8 @@ type stream struct {
 	known map[string]lock.Entry
 	// since is when we first saw the present term of each lock.
 	since map[string]firstSight
-	// whole: we have had a list, and the stream is not broken.
-	whole bool
+	// listed: we have had a list. whole: and the stream is not broken.
+	listed, whole bool
 }
 
 // pulse is the latest beat of a member, and when we first saw that beat.
@@ -162,10 +162,10 @@ func (e *eyes) see(s *stream, event lock.Event, at record.Instant) {
 			s.known[entry.Name] = entry
 			s.date(entry, at)
 		}
-		s.whole = true
+		s.listed, s.whole = true, true
 		e.beginAnew(s, at)
 	case lock.Resumed:
-		if !s.whole && len(s.known) > 0 {
+		if !s.whole && s.listed {
 			s.whole = true
 			e.beginAnew(s, at)
 		}

@@ -92,6 +92,21 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	}
 }
 
+// TestStreamOfNothing checks that a stream that shows no object, since nobody could create the lock, is whole again after a break.
+func TestStreamOfNothing(t *testing.T) {
+	elsewhere := &unread{}
+	e := newEyes(Config{Group: "edge", Sessions: &unread{}}, []election.Spec{{Name: "web", Lock: "web", Locks: elsewhere}})
+	s := e.streams[elsewhere]
+	for _, step := range []struct {
+		kind lock.EventKind
+		want bool
+	}{{lock.Resumed, false}, {lock.Listed, true}, {lock.Broken, false}, {lock.Resumed, true}} {
+		if e.see(s, lock.Event{Kind: step.kind}, 1); s.whole != step.want {
+			t.Errorf("after event %v: whole is %v", step.kind, s.whole)
+		}
+	}
+}
+
 // TestLeads checks that a lock's holder counts as leader only while it is at work.
 func TestLeads(t *testing.T) {
 	w := newWorld()

@@ -103,6 +103,41 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestWhatEndedIsKeptForADay checks that what has ended stays in a plan that is to be stored while some clock may count it, and no longer;
+// and which plans members may count meanwhile.
+func TestWhatEndedIsKeptForADay(t *testing.T) {
+	p, err := Plan{}.Stand(Standstill{At: At(start), Until: At(start.Add(time.Hour))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = p.HandOver(Handover{Election: "web", To: "edge-1", Until: At(start.Add(time.Minute))}); err != nil {
+		t.Fatal(err)
+	}
+	const day = 24 * time.Hour
+	for _, tt := range []struct {
+		after            time.Duration
+		handover, paused bool
+		passing          int
+	}{
+		{0, true, true, 1},
+		{time.Minute, true, true, 2},
+		{time.Hour, true, true, 3},
+		{day + time.Minute - time.Millisecond, true, true, 3},
+		{day + time.Minute, false, true, 2},
+		{day + time.Hour, false, false, 1},
+	} {
+		now := start.Add(tt.after)
+		kept := p.Kept(now)
+		if len(kept.Handovers) == 1 != tt.handover || (kept.Standstill != nil) != tt.paused {
+			t.Errorf("after %v there is %+v", tt.after, kept)
+		}
+		passing := kept.Passing(now)
+		if first, last := passing[0], passing[len(passing)-1]; len(passing) != tt.passing || first.Digest(blue) != kept.Digest(blue) || last.Digest(blue) != p.At(now).Digest(blue) {
+			t.Errorf("after %v members may count %+v", tt.after, passing)
+		}
+	}
+}
+
 // TestHandedOver checks that the end of one handover does not remove a newer one of the same election.
 func TestHandedOver(t *testing.T) {
 	first := Handover{Election: "web", To: "edge-1", Until: At(start.Add(time.Minute))}

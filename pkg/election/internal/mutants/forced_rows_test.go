@@ -128,4 +128,18 @@ var forcedRows = []row{
 		new:  "		if r.HandoverTo == f.To || true {\n",
 		pkg:  "pkg/election", test: "TestForcedHandover",
 	},
+	{
+		name: "forced/withdraws-the-same-of-another", rule: "a command takes back no request that another one had made before",
+		file: "cmd/primacy/app/forced.go",
+		old:  "		if !f.ours[i] {\n",
+		new:  "		if !f.ours[i] && false {\n",
+		pkg:  "cmd/primacy/app", test: "TestTwoAskTheSameByForce",
+	},
+	{
+		name: "forced/relies-on-what-is-gone", rule: "a command makes its own request once the one on which it relied is taken back",
+		file: "cmd/primacy/app/forced.go",
+		old:  "	if len(f.ours) == len(f.asked) ||",
+		new:  "	if true ||",
+		pkg:  "cmd/primacy/app", test: "TestTwoAskTheSameByForce",
+	},
 }

@@ -88,9 +88,37 @@ var operatorsRows = []row{
 	},
 	{
 		name: "operators/uninstall-goes-by-sessions", rule: "uninstall waits for what a session renewed that is gone",
-		file: "cmd/primacy/app/uninstall.go",
+		file: "cmd/primacy/app/uninstallfind.go",
 		old:  "			o.lasts = lasts\n",
 		new:  "			o.lasts = 0 * lasts\n",
 		pkg:  "cmd/primacy/app", test: "TestScripts/uninstall_gone",
+	},
+	{
+		name: "operators/fast-clock-ends", rule: "an operator whose clock is fast removes no pause and no handover of others",
+		file: "cmd/primacy/app/handover.go",
+		old:  "change(p.Kept(time.Now()))",
+		new:  "change(p.At(time.Now()))",
+		pkg:  "cmd/primacy/app", test: "TestAFastClockEndsNothing",
+	},
+	{
+		name: "operators/drain-overlooks", rule: "a drain does not end well while the member may lead what nobody looked at",
+		file: "cmd/primacy/app/drainwait.go",
+		old:  "			places = append(places, m.NotLooked()...)\n",
+		new:  "			_ = m.NotLooked()\n",
+		pkg:  "cmd/primacy/app", test: "TestDrainDoesNotOverlookOtherNamespaces",
+	},
+	{
+		name: "operators/uninstall-looks-here-only", rule: "uninstall deletes no lock that a session beside it renews",
+		file: "cmd/primacy/app/uninstallfind.go",
+		old:  "	found.beside = append(found.beside, o)\n",
+		new:  "	_ = o\n",
+		pkg:  "cmd/primacy/app", test: "TestScripts/beside",
+	},
+	{
+		name: "operators/handback-looks-here-only", rule: "handback releases no lock whose holder lives, wherever its session is",
+		file: "pkg/election/handback.go",
+		old:  "	l.session, err = leases.Get(ctx, l.lock.Record.Mark.Session)\n",
+		new:  "",
+		pkg:  "cmd/primacy/app", test: "TestHandbackInAnotherNamespace",
 	},
 }

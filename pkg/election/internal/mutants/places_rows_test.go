@@ -59,7 +59,7 @@ var placesRows = []row{
 	{
 		name: "labels/left-behind", rule: "a member takes away what an earlier container of its Pod left",
 		file: "pkg/election/podlabel/labeller.go",
-		old:  "		l.on = l.labelsOf(pod)", new: "		l.on = map[string]bool{}",
+		old:  "= l.labelsOf(pod), false", new: "= map[string]bool{}, false",
 		pkg: "pkg/election/podlabel", test: "TestLabels",
 	},
 	{
@@ -95,7 +95,7 @@ var placesRows = []row{
 	{
 		name: "labels/unasked", rule: "nothing is sent while no election has a label",
 		file: "pkg/election/podlabel/labeller.go",
-		old:  "	if !wish.Asked && len(l.on) == 0 {", new: "	if false {",
+		old:  "	if !wish.Asked && len(l.on) == 0 && !l.unsure {", new: "	if false {",
 		pkg: "pkg/election/podlabel", test: "TestNobodyAsked",
 	},
 	{
@@ -132,5 +132,19 @@ var placesRows = []row{
 		old:  "		if s.renewedUnseen() {\n",
 		new:  "		if false {\n",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/session_of_another_place",
+	},
+	{
+		name: "labels/last-one-stays", rule: "a label goes with the last election that has one, although an attempt fails",
+		file: "pkg/election/podlabel/labeller.go",
+		old:  " && !l.unsure {",
+		new:  " {",
+		pkg:  "pkg/election/podlabel", test: "TestTheLastLabelGoes",
+	},
+	{
+		name: "rollout/stream-of-nothing", rule: "a rollout goes on after a break of a stream that shows no object",
+		file: "pkg/revisions/controller/eyes.go",
+		old:  "!s.whole && s.listed",
+		new:  "!s.whole && len(s.known) > 0",
+		pkg:  "pkg/revisions/controller", test: "TestStreamOfNothing",
 	},
 }

@@ -199,8 +199,8 @@ var losses = []machine.Reason{machine.ReasonLost, machine.ReasonCorrupt, machine
 // as disturbed.
 func (j *judge) changed(e lock.Entry) {
 	j.noteBeat(e)
-	if at := j.w.electionOf(e.Name); at >= 0 {
-		j.liveness.said(at, e.Record)
+	if j.w.electionOf(e.Name) >= 0 {
+		j.liveness.said(e.Name, e.Record)
 	}
 	if m, r := j.taker[e.Name], e.Record; m != nil && (r == nil || !r.Bound() || r.Holder != m.i.identity || r.Token != m.takenToken) {
 		m.undisturbed = false

@@ -45,18 +45,18 @@ func (w *world) strangersWait() time.Duration {
 	return l.strangers
 }
 
-// said notes how long the elector that is not ours may hold the lock of an election, by the record that is stored now.
+// said notes how long the elector that is not ours may hold the lock of that name, by the record that is stored now.
 // The duration may be that of a claim of ours over which a stranger wrote a foreign name. A member remembers it until one
 // of us holds the lock, although the lock is deleted and made anew.
-func (l *liveness) said(e int, r *record.Record) {
+func (l *liveness) said(lock string, r *record.Record) {
 	switch {
 	case r == nil:
 	case r.Holder != "" && !record.OurForm(r.Holder):
-		l.foreign[e] = max(l.foreign[e], r.Duration)
+		l.foreign[lock] = max(l.foreign[lock], r.Duration)
 	case r.Claim != nil:
-		l.foreign[e] = max(l.foreign[e], r.Claim.Duration)
+		l.foreign[lock] = max(l.foreign[lock], r.Claim.Duration)
 	case held(r):
-		l.foreign[e] = 0
+		l.foreign[lock] = 0
 	}
 }
 
@@ -104,8 +104,8 @@ type liveness struct {
 	calmAt int64
 	// strangers is the highest strangersWait so far.
 	strangers time.Duration
-	// foreign is what said has noted of each election.
-	foreign []time.Duration
+	// foreign is what said has noted of each lock; in a migration an election has two.
+	foreign map[string]time.Duration
 	// ledAt is when each election last had a leader; at first, when faults ended.
 	ledAt []int64
 	// better says since when each election's leader has seen a member to drain for.
@@ -120,7 +120,7 @@ type betterSince struct {
 }
 
 func newLiveness(elections int) liveness {
-	return liveness{foreign: make([]time.Duration, elections), ledAt: make([]int64, elections), better: make([]betterSince, elections), terms: make([]int, elections)}
+	return liveness{foreign: map[string]time.Duration{}, ledAt: make([]int64, elections), better: make([]betterSince, elections), terms: make([]int, elections)}
 }
 
 func (j *judge) becalmed() {

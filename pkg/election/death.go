@@ -106,8 +106,8 @@ func (c *Config) untilOrphaned(ctx context.Context) (alive context.Context, stop
 	wg.Go(func() {
 		select {
 		case <-c.Parent.Broken():
-			c.Log.Warn("stopping, as after SIGTERM: the parent process has died")
 			cancel(ErrOrphaned)
+			c.Log.Warn("stopping, as after SIGTERM: the parent process has died") // the log may hang
 		case <-alive.Done():
 		}
 	})

@@ -31,11 +31,12 @@ func (c *crew) keep(h *hand) error {
 		}
 		h.runs.failed(err)
 		ran := c.Clock.Now().Sub(began)
-		if ran > c.Restart.Healthy && !errors.Is(err, errNotUp) {
+		never := errors.Is(err, errNotUp) || errors.Is(err, ErrSlowStart) // this run has not been up
+		if ran > c.Restart.Healthy && !never {
 			failures = 0
 		}
 		if !errors.Is(err, ErrDeadline) {
-			if h.OnExit == ExitStop && h.isUp() {
+			if h.OnExit == ExitStop && h.isUp() && !never {
 				log.Info("runner has ended for this term", zap.Error(err), zap.Duration("ran", ran))
 				return nil
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Decoder makes a runner from its block in the configuration: for
@@ -75,6 +76,20 @@ type Child struct {
 // ErrDeadline is wrapped by a runner that stopped, or did not start, because its term's
 // deadline came without an extension. The supervision does not count it as a failure.
 var ErrDeadline = errors.New("the term's deadline came without an extension")
+
+// ErrSlowStart is wrapped by a runner whose work did not begin by the deadline that its term had when the run began,
+// though the term was extended meanwhile. The supervision counts it as a failure, however long the start took: nobody may
+// hold the lock for work that never begins.
+var ErrSlowStart = errors.New("it did not begin in time, though its term was extended (does the file system of the program answer? is this machine too busy?)")
+
+// Late returns why a run ends that has not begun by the deadline, which the term had at the beginning of the run:
+// ErrSlowStart if the term was extended meanwhile, otherwise ErrDeadline.
+func Late(term election.Term, deadline record.Instant) error {
+	if now, _ := term.Deadline(); now > deadline {
+		return ErrSlowStart
+	}
+	return ErrDeadline
+}
 
 // Log returns log with the fields that every line about a runner carries.
 func Log(log *zap.Logger, term election.Term, runner string) *zap.Logger {

@@ -3,6 +3,7 @@ package runners_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,6 +29,28 @@ func TestNotUpInTime(t *testing.T) {
 			err, _ := s.returned()
 			var gaveUp *runners.GaveUpError
 			if !errors.As(err, &gaveUp) || gaveUp.Runner != "b" || gaveUp.Failures != failures || !strings.Contains(err.Error(), "it was not up within 1m0s") {
+				t.Errorf("onExit %q: Run returned %v", onExit, err)
+			}
+		})
+	}
+}
+
+// TestSlowStartsAreFailures checks that a start that takes too long counts as a failure, although each attempt lasted
+// longer than Restart.Healthy, and although a runner that is no Announcer counts as up at once.
+func TestSlowStartsAreFailures(t *testing.T) {
+	for onExit, failures := range map[runners.OnExit]int{"": 5, runners.ExitRelease: 1, runners.ExitStop: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			slow := child("slow", func(context.Context, election.Term) error {
+				time.Sleep(runners.DefaultRestart.Healthy + time.Second)
+				return fmt.Errorf("not started: %w", runners.ErrSlowStart)
+			})
+			slow.OnExit = onExit
+			var o order
+			s := open(t, o.cannotTell("a", 0), slow)
+			time.Sleep(10 * time.Minute)
+			err, _ := s.returned()
+			var gaveUp *runners.GaveUpError
+			if !errors.As(err, &gaveUp) || gaveUp.Runner != "slow" || gaveUp.Failures != failures || !errors.Is(err, runners.ErrSlowStart) {
 				t.Errorf("onExit %q: Run returned %v", onExit, err)
 			}
 		})

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 		"kubectl-primacy": program,
 		completer:         program,
 		"library":         library,
+		"waits":           waits,
 	})
 }
 

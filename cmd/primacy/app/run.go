@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -112,6 +113,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	if err := deadman.Adopt(); err != nil {
 		return err
 	}
+	defer reaping()()
 	log := newLogger(p.LogLevel, p.LogFormat)
 	defer func() { _ = log.Sync() }() // if this fails, we cannot log the error either
 	ctx, stop := untilSignal(ctx, log)
@@ -163,6 +165,14 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 		return unlessStopped(ctx, err)
 	}
 	return m.run(ctx)
+}
+
+// reaping reaps the dead processes that this process inherits, until stop is called.
+func reaping() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { deadman.Reap(ctx) })
+	return func() { cancel(); wg.Wait() }
 }
 
 // logWeaker logs what holds less on this machine than it may elsewhere, of the runners of the given elections.

@@ -9,11 +9,16 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // echo is how long after the first signal we ignore others: a terminal,
 // make or timeout(1) may send one signal both to the process and to its group.
 const echo = time.Second
+
+// lastWord is how long a process that ends at once may take to log that.
+const lastWord = 100 * time.Millisecond
 
 // untilSignal is a context that ends with the first SIGTERM or SIGINT; another one after echo ends
 // the process at once. The caller must call stop, which restores the signals' defaults.
@@ -33,11 +38,16 @@ func untilSignal(parent context.Context, log *zap.Logger) (ctx context.Context, 
 				switch {
 				case first.IsZero():
 					first = time.Now()
-					log.Info("stopping: runners stop, then locks are released; another signal ends it at once", zap.Stringer("signal", s))
 					cancel()
+					wg.Go(func() { // if the log hangs, we must hear the next signal nevertheless
+						log.Info("stopping: runners stop, then locks are released; another signal ends it at once", zap.Stringer("signal", s))
+					})
 				case time.Since(first) >= echo:
+					status := 128 + int(s.(syscall.Signal))
+					// Whatever hangs may hang the log too: exit in any case.
+					clock.AfterFunc(lastWord, func() { os.Exit(status) })
 					log.Warn("ending at once, without releasing anything", zap.Stringer("signal", s))
-					os.Exit(128 + int(s.(syscall.Signal)))
+					os.Exit(status)
 				}
 			}
 		}

@@ -3,6 +3,7 @@
 package deadman
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,11 +71,12 @@ func refuse(fd int, socket io.Reader) refusal {
 	if err := unix.CloseRange(uint(fd), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return refusal{"descriptors to close (Linux 5.11 or later can)", errnoOf(err)}
 	}
-	var c confined
-	if err := json.NewDecoder(socket).Decode(&c); err != nil {
+	// Whatever stayed unread would reset the connection when this process becomes the program.
+	c, err := readJSON[confined](bufio.NewReader(socket))
+	if err != nil {
 		return refusal{"confinement, which it could not read", int(syscall.EBADMSG)}
 	}
-	err := c.become()
+	err = c.become()
 	var no *ConfineError
 	if errors.As(err, &no) {
 		return refusal{no.What, errnoOf(no.Err)}
@@ -204,7 +206,8 @@ func (s *supervisor) startConfined(j job, files []*os.File) (*os.Process, error)
 	return child, nil
 }
 
-// answer waits until the process has become the program, or returns why it could not.
+// answer waits until the process has become the program, or returns why it could not. ECONNRESET means that the process
+// ended before it had read its message, so it had not become the program.
 func answer(from io.Reader) error {
 	var r refusal
 	err := json.NewDecoder(from).Decode(&r)

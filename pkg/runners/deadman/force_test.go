@@ -3,6 +3,7 @@
 package deadman
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -114,5 +115,45 @@ func TestFrozenWatchersLeaveNothing(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestFrozenInTheMiddleOfTheirKill checks that a program whose supervisor freezes after it said that it kills, and whose
+// guard is frozen, is dead by the deadline. The kill of a program with many children takes long enough for that.
+func TestFrozenInTheMiddleOfTheirKill(t *testing.T) {
+	disowned(t)
+	program, mark := detached(t)
+	boot := clock.Boottime()
+	p, err := Start(t.Context(), program, boot.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(living(t, mark)) < 4 { // the helpers are starting
+		runtime.Gosched()
+	}
+	watchers := []int{p.Guard(), p.Supervisor()}
+	for _, pid := range watchers {
+		pause(t, pid)
+	}
+	p.once.Do(func() { close(p.killing) }) // as if the supervisor had said so before it froze
+	deadline := boot.Now().Add(3 * time.Second)
+	term, _ := election.NewTerm(election.Term{Election: "e", Token: 7}, deadline)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.Watch(context.Background(), term, Watch{StopGrace: time.Hour, Log: zap.NewNop()})
+	}()
+	t.Cleanup(func() {
+		for _, pid := range watchers {
+			_ = syscall.Kill(pid, syscall.SIGCONT) // the watcher is gone, unless the test failed
+		}
+		<-done
+	})
+	within(t, done, "it lives beyond its deadline")
+	if late := p.Ended().Sub(deadline); late > time.Second { // below zero, unless this machine is very busy
+		t.Errorf("the program was dead %v after its deadline", late)
+	}
+	for _, left := range living(t, mark) {
+		t.Errorf("%s lives", left)
 	}
 }

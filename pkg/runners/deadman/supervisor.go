@@ -80,7 +80,7 @@ func supervise() int {
 	s := newSupervisor(exited)
 	// Report this first: our process must know the supervisor before it knows of a program.
 	report{what: supervising, n: int64(os.Getpid())}.tell(s.report)
-	j, err := readJob(s.control)
+	j, err := readJSON[job](s.control)
 	if err != nil {
 		return 1
 	}

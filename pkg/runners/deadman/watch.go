@@ -189,8 +189,8 @@ func (a *asker) end() {
 	a.wg.Wait()
 }
 
-// awaitDeath orders the kill and waits for the end. If neither the supervisor nor its guard begins in
-// time, it kills the program without them.
+// awaitDeath orders the kill and waits for the end. When half of the time is over that is left, it kills the program
+// without the supervisor and its guard, even if they have begun: they may freeze at any moment.
 func (p *Process) awaitDeath(w Watch, dead record.Instant) {
 	p.Kill()
 	timer := clock.NewTimer(min(nap, max(leastKillMargin/2, clock.Until(w.Clock, dead)/2)))
@@ -198,12 +198,11 @@ func (p *Process) awaitDeath(w Watch, dead record.Instant) {
 	select {
 	case <-p.dead:
 		return
-	case <-p.killing:
 	case <-timer.C:
-		w.Log.Warn("neither the supervisor nor its guard answers; the program is killed without them")
 		var forcing sync.WaitGroup
 		forcing.Go(p.force)
 		defer forcing.Wait()
+		p.logForce(w.Log) // the log may block
 	}
 	timer.Reset(overdue)
 	select {
@@ -213,4 +212,14 @@ func (p *Process) awaitDeath(w Watch, dead record.Instant) {
 		w.Log.Error("the program was killed and does not die; it may hang in the kernel")
 	}
 	<-p.dead
+}
+
+// logForce logs why the program is killed without its supervisor and its guard.
+func (p *Process) logForce(log *zap.Logger) {
+	select {
+	case <-p.killing:
+		log.Warn("the supervisor, or its guard, is not done with its kill; the program is killed without them, too")
+	default:
+		log.Warn("neither the supervisor nor its guard answers; the program is killed without them")
+	}
 }

@@ -70,13 +70,14 @@ func converted[To, From ~string](all []From) []To {
 	return to
 }
 
-func readJob(from *bufio.Reader) (job, error) {
-	var j job
+// readJSON reads a line of JSON with its newline. A json.Decoder may leave the newline unread.
+func readJSON[T any](from *bufio.Reader) (T, error) {
+	var message T
 	line, err := from.ReadBytes('\n')
 	if err == nil {
-		err = json.Unmarshal(line, &j)
+		err = json.Unmarshal(line, &message)
 	}
-	return j, err
+	return message, err
 }
 
 // order is a message to a supervisor or a guard.

@@ -72,7 +72,7 @@ func FuzzJob(f *testing.F) {
 		f.Add([]byte(seed + "\n"))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		j, err := readJob(bufio.NewReader(bytes.NewReader(data)))
+		j, err := readJSON[job](bufio.NewReader(bytes.NewReader(data)))
 		if err != nil {
 			return
 		}
@@ -80,7 +80,7 @@ func FuzzJob(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := readJob(bufio.NewReader(bytes.NewReader(append(line, '\n'))))
+		again, err := readJSON[job](bufio.NewReader(bytes.NewReader(append(line, '\n'))))
 		if err != nil || !reflect.DeepEqual(j, again) {
 			t.Fatalf("%+v is read as %+v, %v", j, again, err)
 		}

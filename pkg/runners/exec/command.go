@@ -52,8 +52,8 @@ type Command struct {
 // New makes a runner of a program. Each run of it is a new process.
 //
 // Run returns nil if the program was stopped because its context was cancelled, whatever its exit
-// status; no process of the program lives then. Otherwise it returns a *StartError, an *ExitError, or
-// runners.ErrDeadline.
+// status; no process of the program lives then. Otherwise it returns a *StartError, an *ExitError,
+// runners.ErrDeadline or runners.ErrSlowStart.
 //
 // If Ready asks anything, the runner implements election.Readiness.
 func New(c Command) election.Runner {

@@ -115,6 +115,20 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
+// TestAStartDoesNotLookItself checks that only the supervisor looks at a program with a slash: a look at a file system that
+// does not answer would hold this process up, and nobody could end that by the deadline. Here the path leads to the program
+// only for a process in dir.
+func TestAStartDoesNotLookItself(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "there"), []byte("#!/bin/sh\necho began\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	logs, err := runShell(t, "", func(c *exec.Command) { c.Args, c.Dir = []string{"/proc/self/cwd/there"}, dir })
+	if got := output(logs, "stdout"); len(got) != 1 || got[0] != "began" {
+		t.Errorf("it wrote %q (%v)", got, err)
+	}
+}
+
 func TestOwnProcessGroup(t *testing.T) {
 	logs, _ := runShell(t, "read -r pid _ _ _ group _ < /proc/$$/stat; echo $pid $group", nil)
 	got := strings.Fields(strings.Join(output(logs, "stdout"), " "))

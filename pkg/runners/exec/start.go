@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -30,7 +31,7 @@ type process struct {
 
 // start starts the program, and the goroutines that serve its pipes.
 func start(ctx context.Context, c Command, budgets *child.Budgets, term election.Term, deadline record.Instant, log *zap.Logger) (*process, error) {
-	path, err := locate(c)
+	path, err := find(c)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +51,14 @@ func start(ctx context.Context, c Command, budgets *child.Budgets, term election
 		return nil, err
 	case errors.Is(err, deadman.ErrLate):
 		p.end()
-		return nil, fmt.Errorf("%s was not started: %w", c.Args[0], runners.ErrDeadline)
+		return nil, fmt.Errorf("%s was not started: %w", c.Args[0], runners.Late(term, deadline))
 	case err != nil:
 		p.end()
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, missing := locate(c); missing != nil {
+				return nil, missing
+			}
+		}
 		return nil, &StartError{Program: c.Args[0], Path: path, Err: err, Hint: hint(err, path)}
 	}
 	p.extensions.begin(term, deadline)
@@ -100,7 +106,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// locate finds the program: in PATH if its name has no slash, otherwise relative to its directory.
+// locate finds the program, and checks that it is there and that its directory is. If their file system does not answer,
+// locate hangs.
 func locate(c Command) (string, error) {
 	program := c.Args[0]
 	if c.Dir != "" {
@@ -108,6 +115,20 @@ func locate(c Command) (string, error) {
 			return "", &StartError{Field: fieldDir, Program: program, Path: c.Dir, Err: err, Hint: "dir must be a directory that exists"}
 		}
 	}
+	path, err := find(c)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", missing(program, path, err)
+	}
+	return path, nil
+}
+
+// find finds the program: in PATH if its name has no slash, otherwise relative to its directory. It does not look at a
+// program with a slash: if that hangs, it must be the supervisor that hangs, since a start has a deadline.
+func find(c Command) (string, error) {
+	program := c.Args[0]
 	if !strings.ContainsRune(program, '/') {
 		path, err := osexec.LookPath(program)
 		if err == nil {
@@ -126,12 +147,13 @@ func locate(c Command) (string, error) {
 		path = filepath.Join(c.Dir, path)
 	}
 	path, err := filepath.Abs(path)
-	if err == nil {
-		_, err = os.Stat(path)
-	}
 	if err != nil {
-		return "", &StartError{Field: fieldProgram, Program: program, Path: path, Err: err,
-			Hint: "a relative path starts at dir, or at primacy's own directory where dir is not set"}
+		return "", missing(program, path, err)
 	}
 	return path, nil
+}
+
+func missing(program, path string, err error) error {
+	return &StartError{Field: fieldProgram, Program: program, Path: path, Err: err,
+		Hint: "a relative path starts at dir, or at primacy's own directory where dir is not set"}
 }

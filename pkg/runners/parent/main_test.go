@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/cgroup/cgrouptest"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
@@ -75,6 +76,10 @@ func run(role string) int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
+		if role == "alone" {
+			_ = unix.Kill(os.Getpid(), unix.SIGHUP)
+			<-clock.NewTimer(10 * time.Second).C // the signal ends it meanwhile
+		}
 		return 99
 	}
 	write("member", os.Getpid())
@@ -121,6 +126,7 @@ func mourn(ctx context.Context, d *parent.Dead) {
 // roles are what members do.
 var roles = map[string]func(*parent.Line) int{
 	"exits": func(*parent.Line) int { return 7 },
+	"alone": func(*parent.Line) int { return 0 },
 	"panics": func(*parent.Line) int {
 		panic("planted")
 	},

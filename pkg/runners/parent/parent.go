@@ -133,7 +133,13 @@ func watchOver(mode cgroup.Mode) (d *Dead, err error) {
 		return nil, fmt.Errorf("make the line to the member: %w", err)
 	}
 	signals := make(chan os.Signal, 16)
-	notify(signals)
+	forget := notify(signals)
+	defer func() {
+		if err != nil { // this process goes on as a member without a parent
+			forget()
+			_, _ = unix.Close(ends[0]), unix.Close(ends[1])
+		}
+	}()
 	// The member inherits its end of the line at the same number, and all else that is not close-on-exec: what a
 	// service manager hands over, or a shell opened.
 	if _, err := unix.FcntlInt(uintptr(ends[1]), unix.F_SETFD, 0); err != nil { // #nosec G115 -- a descriptor

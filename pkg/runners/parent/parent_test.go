@@ -5,6 +5,7 @@ package parent_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -397,6 +398,26 @@ func TestInheritedChildrenAreLeftAlone(t *testing.T) {
 	if got := p.status(); got != 99 || !strings.Contains(p.out.String(), "children from before") {
 		t.Errorf("exit status %d\n%s", got, p.out.String())
 	}
+}
+
+// TestAMemberWithoutAParentKeepsItsSignals checks that signals end a process as usual that could not start its member, and so
+// goes on as a member without a parent. It may open as few files as let only the start fail.
+func TestAMemberWithoutAParentKeepsItsSignals(t *testing.T) {
+	for files := 4; files < 64; files++ {
+		p := newProgram(t, "alone")
+		p.cmd.Args, p.cmd.Path = []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0"`, files), os.Args[0]}, "/bin/sh"
+		p.start()
+		switch got := p.status(); {
+		case strings.Contains(p.out.String(), "start the member: "):
+			if got != -int(unix.SIGHUP) {
+				t.Errorf("exit status %d, want an end by SIGHUP\n%s", got, p.out.String())
+			}
+			return
+		case got == 0:
+			t.Fatalf("the start does not fail with %d files", files)
+		}
+	}
+	t.Error("everything fails but the start")
 }
 
 // TestGuardsAreSpared checks that the guards and supervisors of programs are killed last: if their killer dies, they go on.

@@ -55,14 +55,20 @@ func (d *Dead) signal(s syscall.Signal) {
 }
 
 // notify has the channel get the signals that are passed on. Those that were ignored when this process started,
-// as nohup does, stay ignored, in the member too. A broken pipe ends nobody: others may read what we log, or not.
-func notify(signals chan<- os.Signal) {
+// as nohup does, stay ignored, in the member too. A broken pipe ends nobody: others may read what we log, or not. forget
+// gives the signals their defaults again.
+func notify(signals chan<- os.Signal) (forget func()) {
 	for _, s := range passedOn {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
 	}
+	pipes := make(chan os.Signal, 1)
 	if !signal.Ignored(unix.SIGPIPE) {
-		signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
+		signal.Notify(pipes, unix.SIGPIPE)
+	}
+	return func() {
+		signal.Stop(signals)
+		signal.Stop(pipes)
 	}
 }

@@ -2,13 +2,16 @@ package plugin
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"sync"
 	"time"
+	"weak"
 
 	"go.yaml.in/yaml/v3"
 
@@ -51,10 +54,10 @@ func Block() schema.Block {
 }
 
 // Kind decodes `plugin:` blocks, for plugins in the folder. The decoder reads and verifies the
-// plugin, and starts it (Env.Later) to ask whether it is ready. It remembers verified plugins and
-// accepted configurations for as long as this program runs, so that a second decoding is quick.
+// plugin, and starts it (Env.Later) to ask whether it is ready. It remembers verified plugins, and the configurations
+// that each has accepted, for as long as a runner uses the plugin, so that a second decoding is quick.
 func Kind(folder Folder) runners.Decoder {
-	k := &kind{folder: folder, programs: map[string]*Program{}, ready: map[string]bool{}}
+	k := &kind{folder: folder, programs: map[string]weak.Pointer[Program]{}}
 	return k.decode
 }
 
@@ -62,10 +65,8 @@ type kind struct {
 	folder Folder
 
 	mu sync.Mutex
-	// programs are the verified plugins, by name and hash.
-	programs map[string]*Program
-	// ready records which programs have accepted which configurations.
-	ready map[string]bool
+	// programs are the verified plugins that are in use, by name and hash.
+	programs map[string]weak.Pointer[Program]
 }
 
 func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error) {
@@ -91,17 +92,15 @@ func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error)
 		Confinement: child.Confine(b.User, b.Limits),
 		StopGrace:   b.StopGrace, Clock: env.Clock, Log: env.Log,
 	}
-	asked := strings.Join(append([]string{b.Name, b.SHA256, string(config), fmt.Sprint(b.User, b.Limits)}, p.Env...), "\x00")
-	if k.isReady(asked) {
+	asked := sha256.Sum256([]byte(strings.Join(append([]string{string(config), fmt.Sprint(b.User, b.Limits)}, p.Env...), "\x00")))
+	if program.hasAccepted(asked) {
 		return New(p), nil
 	}
 	probe := func(ctx context.Context) error {
 		if err := p.Ready(ctx); err != nil {
 			return at(node, "name", err)
 		}
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.ready[asked] = true
+		program.accept(asked)
 		return nil
 	}
 	if env.Later == nil {
@@ -111,18 +110,12 @@ func (k *kind) decode(node *yaml.Node, env runners.Env) (election.Runner, error)
 	return New(p), nil
 }
 
-// isReady says whether this program has accepted this configuration before.
-func (k *kind) isReady(asked string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.ready[asked]
-}
-
-// load reads and verifies a plugin; the second time it returns the plugin from memory.
+// load reads and verifies a plugin, or returns one from memory that is in use.
 func (k *kind) load(name, want string) (*Program, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if p := k.programs[name+want]; p != nil {
+	maps.DeleteFunc(k.programs, func(_ string, p weak.Pointer[Program]) bool { return p.Value() == nil })
+	if p := k.programs[name+want].Value(); p != nil {
 		return p, nil
 	}
 	p, err := k.folder.Load(name)
@@ -134,7 +127,7 @@ func (k *kind) load(name, want string) (*Program, error) {
 		return nil, fmt.Errorf("plugin %s is not the one that the configuration names: its sha256 is %s, not %s (has it been replaced? verify where it comes from before you change the configuration)",
 			name, p.SHA256, want)
 	}
-	k.programs[name+want] = p
+	k.programs[name+want] = weak.Make(p)
 	return p, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +163,7 @@ func TestFileChangesAfterItWasVerified(t *testing.T) {
 	if _, err := decode(t, kind, block); err != nil {
 		t.Errorf("what was verified is not remembered: %v", err)
 	}
+	runtime.KeepAlive(c) // a plugin is remembered while a runner uses it
 }
 
 func TestWhatItSaysIsLogged(t *testing.T) {

@@ -42,7 +42,7 @@ type Plugin struct {
 //
 // Run returns nil if the plugin was stopped because its context was cancelled, whatever its exit
 // status; no process of the plugin lives then. Otherwise it returns a *StartError, a *WorkError, an
-// *ExitError, or runners.ErrDeadline.
+// *ExitError, runners.ErrDeadline or runners.ErrSlowStart.
 func New(p Plugin) election.Runner {
 	env := runners.Env{Clock: p.Clock, Log: p.Log}.Defaults()
 	p.Clock, p.Log = env.Clock, env.Log
@@ -91,7 +91,9 @@ func (w *work) RunAnnounced(ctx context.Context, term election.Term, up func()) 
 	wg.Wait()
 	s.close()
 	switch {
-	case errors.Is(t.err, deadman.ErrLate), end == deadman.Expired:
+	case errors.Is(t.err, deadman.ErrLate):
+		return fmt.Errorf("plugin %s was not started: %w", w.Program.Name, runners.Late(term, deadline))
+	case end == deadman.Expired:
 		return fmt.Errorf("plugin %s was killed: %w", w.Program.Name, runners.ErrDeadline)
 	case errors.Is(t.err, deadman.ErrStopped), end == deadman.Stopped:
 		return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +20,24 @@ type Program struct {
 	SHA256 string
 
 	memory *os.File
+
+	mu sync.Mutex
+	// accepted are the hashes of the configurations that the plugin has accepted.
+	accepted map[[sha256.Size]byte]bool
+}
+
+// accept records that the plugin has accepted the configuration with that hash.
+func (p *Program) accept(hash [sha256.Size]byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.accepted[hash] = true
+}
+
+// hasAccepted says whether the plugin has accepted the configuration with that hash before.
+func (p *Program) hasAccepted(hash [sha256.Size]byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.accepted[hash]
 }
 
 const seals = unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
@@ -30,7 +49,7 @@ func seal(name string, from io.Reader) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memory to execute it from: %w (is vm.memfd_noexec 2?)", err)
 	}
-	p := &Program{Name: name, memory: memory}
+	p := &Program{Name: name, memory: memory, accepted: map[[sha256.Size]byte]bool{}}
 	if err := p.fill(from); err != nil {
 		_ = memory.Close()
 		return nil, err

@@ -3,6 +3,7 @@
 package runnertest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,10 +12,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/runners"
 )
 
-// These cases stop a run while one of the program's watchers is frozen and the program does not run
-// yet.
+// In these cases one of the program's watchers is frozen, and the program does not run yet.
 
 func frozenGuard(t *testing.T, r *run)      { frozenWhileStarting(t, r, "primacy-guard") }
 func frozenSupervisor(t *testing.T, r *run) { frozenWhileStarting(t, r, "primacy-deadman") }
@@ -24,14 +27,7 @@ const tries = 100
 
 func frozenWhileStarting(t *testing.T, r *run, watcher string) {
 	const by = slack
-	for quicker := 0; !r.freezes(watcher); quicker++ { // the work began before the freeze
-		if quicker == tries {
-			t.Fatalf("the work was quicker %d times", quicker)
-		}
-		r.stop(far)
-		r.must(r.returned())
-		r.stage, r.runner = NewStage(t), nil
-	}
+	r.freezeInTime(watcher, far)
 	began := now()
 	r.stop(by)
 	r.must(r.end())
@@ -41,10 +37,40 @@ func frozenWhileStarting(t *testing.T, r *run, watcher string) {
 	}
 }
 
-// freezes begins a run and freezes the watcher. It returns false if the work had started by then.
-func (r *run) freezes(watcher string) bool {
+// hangingStart freezes the guard while the work starts, and extends the term. By the term's first deadline the start has
+// failed.
+func hangingStart(t *testing.T, r *run) {
+	const valid = slack
+	r.freezeInTime("primacy-guard", valid)
+	began := now()
+	r.extend(began.Add(far))
+	if err := r.end(); !errors.Is(err, runners.ErrSlowStart) {
+		t.Errorf("it returned %v, want ErrSlowStart", err)
+	}
+	between(t, now().Sub(began), 0, valid+slack)
+	if events := r.stage.Unheard(); len(events) > 0 {
+		t.Errorf("work was done: %q", events)
+	}
+}
+
+// freezeInTime begins runs, in terms that are valid for the given time, until it has frozen the watcher before the work
+// began.
+func (r *run) freezeInTime(watcher string, valid time.Duration) {
 	r.Helper()
-	r.begin(far, 0)
+	for quicker := 0; !r.freezes(watcher, valid); quicker++ {
+		if quicker == tries {
+			r.Fatalf("the work was quicker %d times", quicker)
+		}
+		r.stop(far)
+		r.must(r.returned())
+		r.stage, r.runner = NewStage(r.T), nil
+	}
+}
+
+// freezes begins a run and freezes the watcher. It returns false if the work had started by then.
+func (r *run) freezes(watcher string, valid time.Duration) bool {
+	r.Helper()
+	r.begin(valid, 0)
 	pid := r.watcher(watcher)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		r.Fatal(err)

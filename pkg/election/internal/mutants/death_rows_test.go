@@ -66,6 +66,13 @@ var deathRows = []row{
 		pkg:  "pkg/election", test: "TestAnOrphanLeaves",
 	},
 	{
+		name: "death/last-words-first", rule: "a member whose parent has died leaves, even if its log hangs",
+		file: "pkg/election/death.go",
+		old:  "			cancel(ErrOrphaned)\n			c.Log.Warn(\"stopping, as after SIGTERM: the parent process has died\") // the log may hang\n",
+		new:  "			c.Log.Warn(\"stopping, as after SIGTERM: the parent process has died\")\n			cancel(ErrOrphaned)\n",
+		pkg:  "pkg/election", test: "TestAnOrphanLeavesThoughItsLogHangs",
+	},
+	{
 		name: "death/of-any-member", rule: "proof-not-patience: only the session of the dead is ended",
 		file: "pkg/election/internal/session/death.go",
 		old:  "	case r.Holder != d.Identity || r.Member.Identity != d.Identity:\n",
@@ -309,6 +316,13 @@ var deathRows = []row{
 		old:  "		if !signal.Ignored(s) {\n",
 		new:  "		if true {\n",
 		pkg:  "pkg/runners/parent", test: "TestWhatWasIgnoredStaysIgnored",
+	},
+	{
+		name: "death/deaf-without-a-member", rule: "a process that could not start its member takes signals as any other",
+		file: "pkg/runners/parent/parent.go",
+		old:  "			forget()\n",
+		new:  "			_ = forget\n",
+		pkg:  "pkg/runners/parent", test: "TestAMemberWithoutAParentKeepsItsSignals",
 	},
 	{
 		name: "death/goes-first", rule: "proof-not-patience: a parent goes last, whatever went wrong",

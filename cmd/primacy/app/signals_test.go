@@ -1,0 +1,76 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+)
+
+// waits is a program that waits for its signals, as a member does, and says so on standard output.
+func waits() {
+	ctx, _ := untilSignal(context.Background(), newLogger("info", "json"))
+	fmt.Println("waits")
+	<-ctx.Done()
+	fmt.Println("stops")
+	select {} // as a member whose stop hangs
+}
+
+// TestSignalsWhileTheLogHangs checks that the first signal stops a member, and the second ends it, though nobody reads its
+// log and the log's pipe is full.
+func TestSignalsWhileTheLogHangs(t *testing.T) {
+	t.Parallel()
+	unread, log, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unread.Close()
+	defer log.Close()
+	if err := log.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	for full := false; !full; {
+		_, err := log.Write(make([]byte, 1<<12))
+		full = errors.Is(err, os.ErrDeadlineExceeded)
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed, stdout, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer printed.Close()
+	member := exec.Cmd{Path: binary, Args: []string{"waits"}, Stdout: stdout, Stderr: log}
+	err = member.Start()
+	_ = stdout.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A member that hears nothing would hang this test.
+	late := clock.AfterFunc(20*time.Second, func() { _ = member.Process.Kill() })
+	defer late.Stop()
+	lines := bufio.NewScanner(printed)
+	hear := func(want string) {
+		if !lines.Scan() || lines.Text() != want {
+			t.Errorf("it says %q, want %q", lines.Text(), want)
+		}
+	}
+	hear("waits")
+	_ = member.Process.Signal(syscall.SIGTERM)
+	hear("stops")
+	<-clock.NewTimer(echo + 100*time.Millisecond).C // an earlier signal counts as the first one's echo
+	_ = member.Process.Signal(syscall.SIGTERM)
+	_ = member.Wait()
+	if got, want := member.ProcessState.ExitCode(), 128+int(syscall.SIGTERM); got != want {
+		t.Errorf("it ended with %v, want exit status %d", member.ProcessState, want)
+	}
+}

@@ -29,7 +29,7 @@ func (s *step) betters() (found betters) {
 		if !p.Ready || p.Trust != Proven || !p.StandsFor(s.cfg.Election) {
 			continue
 		}
-		if until := max(s.passedOverUntil(p.Member), s.failedUntil(p.Identity)); s.now < until {
+		if until := max(s.passedOverUntil(p.Member), s.FailedUntil(p.Identity, s.cfg.Timing)); s.now < until {
 			if found.next == 0 || until < found.next {
 				found.next = until
 			}
@@ -49,13 +49,13 @@ func (s *step) betters() (found betters) {
 	return found
 }
 
-// failedUntil is until when we move nothing to the member from which we took the lock because its runners failed; zero
+// FailedUntil is until when we move nothing to the member from which we took the lock because its runners failed; zero
 // for any other member. Its session may not say that yet.
-func (s *step) failedUntil(identity string) record.Instant {
+func (s *State) FailedUntil(identity string, t record.Timing) record.Instant {
 	if r := s.Lock.Record; r == nil || !releasedBefore(r.History, identity, ReasonFailed) {
 		return 0
 	}
-	return s.Term.Started.Add(s.cfg.Timing.LeaseDuration)
+	return s.Term.Started.Add(t.LeaseDuration)
 }
 
 // better is the member that is worth a move, or nil.

@@ -197,6 +197,9 @@ func (j *judge) lookForBetter(e int) {
 			if alive == nil || alive.i.p.dead || alive.i.p.inc != alive.i || alive.i.member.Leaving() != "" {
 				continue
 			}
+			if m.i.now() < m.state().FailedUntil(p.Identity, m.i.p.h.timing) {
+				continue
+			}
 			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == m.i.seen.Digest() &&
 				m.i.p.h.policy.Outranks(p.Key(), m.i.p.h.key(), w.preferred[e]) {
 				who = p.Identity

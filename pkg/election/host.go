@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -139,6 +140,7 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 			}
 		}
 	}
+	h.followsAll()
 	h.ended()
 	again, err = h.member.Again()
 	if err != nil {
@@ -423,6 +425,20 @@ func (h *host) changed(do member.Changed) {
 	if do.Lost {
 		t.Event = EventLost
 		e.status.publish(t)
+	}
+}
+
+// followsAll publishes what a member that has left does not say of each election: one that held many locks ends its session
+// instead of releasing them.
+func (h *host) followsAll() {
+	for id, e := range h.entrants {
+		if role, _, _ := e.status.Role(); role != Following {
+			leader := e.status.Leader()
+			if leader.Identity == h.identity {
+				leader = Leader{}
+			}
+			h.changed(member.Changed{ID: id, Role: Following, Reason: machine.ReasonNotHeld, Token: e.status.Token(), Cycle: e.status.Cycle(), Leader: member.Leader(leader)})
+		}
 	}
 }
 

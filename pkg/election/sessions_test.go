@@ -3,6 +3,7 @@ package election_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +81,27 @@ func many(n int) []string {
 		names[i] = fmt.Sprintf("e%03d", i)
 	}
 	return names
+}
+
+// TestRolesAfterTheEndOfManyTerms checks that a member that has ended its session instead of releasing each lock says that it
+// follows.
+func TestRolesAfterTheEndOfManyTerms(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		names := many(200)
+		g := newGroup(t, names...)
+		m := g.join("m1", "stable", stable)
+		after(time.Minute)
+		m.leave(t)
+		if !slices.ContainsFunc(names, func(name string) bool { return g.realm.Read(name).Record.Holder != "" }) {
+			t.Fatal("it released all locks one by one")
+		}
+		for name, s := range m.status {
+			if role, why, _ := s.Role(); role != election.Following {
+				t.Errorf("%s: %v (%s)", name, role, why)
+			}
+		}
+		g.end()
+	})
 }
 
 // TestDeadMember checks what others do about a member that is cut off: they first end its session, then

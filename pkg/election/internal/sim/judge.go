@@ -124,6 +124,12 @@ func (j *judge) started(m *contest, a member.Start) {
 	}
 }
 
+// byBeat says whether only a beat may have extended the work until then. In a migration the list may also show that the
+// outer lock was renewed, which the work may follow as far as its own lock is valid.
+func (m *contest) byBeat(until record.Instant) bool {
+	return m.outer == nil || m.takenThroughSession && m.outer.takenThroughSession && until > m.work.until
+}
+
 // extended judges a member's extension of its work.
 func (j *judge) extended(m *contest, until record.Instant) {
 	w := j.w
@@ -137,7 +143,7 @@ func (j *judge) extended(m *contest, until record.Instant) {
 		w.violate("rule stop-before-release", "%s: %s extends work that it has stopped", m.name, m.i.identity)
 	case m.work.until <= m.i.now():
 		w.violate("rule dead-by-the-deadline", "%s: %s extends work whose deadline has passed", m.name, m.i.identity)
-	case m.lacks && !m.i.several:
+	case m.lacks && !m.i.several && m.byBeat(until):
 		w.violate("rule seen-not-assumed", "%s: %s extends on a beat from a list that shows another owner of the lock", m.name, m.i.identity)
 	case m.outer == nil && m.committedToken != m.work.token || until > valid.Add(m.outlasts()):
 		w.violate(rule, "%s: %s extends by more than its last committed write allows", m.name, m.i.identity)

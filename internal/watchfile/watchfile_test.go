@@ -6,31 +6,78 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
+
+// way is a directory with versions of a file, and a link to one of them.
+type way struct {
+	*testing.T
+
+	home string
+}
+
+// put writes a version of the file.
+func (w way) put(version string) {
+	w.Helper()
+	dir := filepath.Join(w.home, version)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte(version), 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// lead lets the link lead to a version.
+func (w way) lead(version string) {
+	w.Helper()
+	link := filepath.Join(w.home, "link")
+	if err := os.Symlink(version, link+".new"); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.Rename(link+".new", link); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestEventsOfWhereTheWayLeads checks that a change is told by an event where the link leads now.
+func TestEventsOfWhereTheWayLeads(t *testing.T) {
+	w := way{t, t.TempDir()}
+	w.put("v1")
+	w.put("v2")
+	w.lead("v1")
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer notify.Close()
+	d := directory{path: filepath.Join(w.home, "link"), notify: notify}
+	for _, version := range []string{"v1", "v2"} {
+		w.lead(version)
+		if err := d.attend(); err != nil {
+			t.Fatal(err)
+		}
+		made := "made-in-" + version
+		if err := os.WriteFile(filepath.Join(w.home, version, made), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for told := false; !told; {
+			select {
+			case event := <-notify.Events:
+				told = filepath.Base(event.Name) == made
+			case <-time.After(20 * time.Second):
+				t.Fatalf("nothing told of a change of %s", version)
+			}
+		}
+	}
+}
 
 // TestTheWayLeadsElsewhere checks that we see the file although a link on the way to its directory leads to another one now, and the
 // directory was removed.
 func TestTheWayLeadsElsewhere(t *testing.T) {
-	home := t.TempDir()
-	put := func(version string) {
-		dir := filepath.Join(home, version)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "file"), []byte(version), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	lead := func(version string) {
-		link := filepath.Join(home, "link")
-		if err := os.Symlink(version, link+".new"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(link+".new", link); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	w := way{t, t.TempDir()}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	seen := make(chan string, 1000)
 	ended := make(chan error, 1)
@@ -47,9 +94,9 @@ func TestTheWayLeadsElsewhere(t *testing.T) {
 			}
 		}
 	}
-	put("v1")
-	lead("v1")
-	path := filepath.Join(home, "link", "file")
+	w.put("v1")
+	w.lead("v1")
+	path := filepath.Join(w.home, "link", "file")
 	go func() {
 		ended <- watch(ctx, path, time.Millisecond, 50*time.Millisecond, func() time.Time {
 			text, _ := os.ReadFile(path) // empty if there is none
@@ -58,17 +105,17 @@ func TestTheWayLeadsElsewhere(t *testing.T) {
 		})
 	}()
 	sees("v1")
-	put("v2")
-	lead("v2")
+	w.put("v2")
+	w.lead("v2")
 	sees("v2")
-	if err := os.RemoveAll(filepath.Join(home, "v1")); err != nil {
+	if err := os.RemoveAll(filepath.Join(w.home, "v1")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(home, "v2")); err != nil {
+	if err := os.RemoveAll(filepath.Join(w.home, "v2")); err != nil {
 		t.Fatal(err)
 	}
 	sees("")
-	put("v2")
+	w.put("v2")
 	sees("v2")
 	cancel()
 	if err := <-ended; err != nil {

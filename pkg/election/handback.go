@@ -24,7 +24,8 @@ var ErrHolderLives = errors.New("its holder lives")
 // Primacy look at sessions (rule the-way-back-stays-open). Only one goroutine may use it.
 type Handback struct {
 	Clock clock.Clock
-	// Leases has the locks, and beside them the sessions that renew them. One after the other may be asked.
+	// Leases has the locks, and beside them the sessions that renew them. Between two calls of Release it may be set to the
+	// Leases of another namespace.
 	Leases lock.Store
 	// By names who asked, in the history of locks and sessions.
 	By string

@@ -382,36 +382,41 @@ func TestWithoutTheRight(t *testing.T) {
 	}
 }
 
+// ask sets whether any election has a label.
+func (d *desk) ask(asked bool) {
+	d.mu.Lock()
+	d.wish.Asked = asked
+	d.mu.Unlock()
+	d.labeller.Changed()
+	synctest.Wait()
+}
+
+// rests checks that nothing is sent for an hour.
+func (d *desk) rests(t *testing.T) {
+	t.Helper()
+	d.requests()
+	time.Sleep(time.Hour)
+	if sent := d.requests(); sent != nil {
+		t.Errorf("nobody asked for %v", sent)
+	}
+}
+
 // TestNobodyAsked checks that nothing is sent while no election has a label, and that labels go with the last one.
 func TestNobodyAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, nil)
 		d.put("own", "left")
-		ask := func(asked bool) {
-			d.mu.Lock()
-			d.wish.Asked = asked
-			d.mu.Unlock()
-			d.labeller.Changed()
-			synctest.Wait()
-		}
-		ask(false)
+		d.ask(false)
 		d.begin()
-		time.Sleep(time.Hour)
-		if sent := d.requests(); sent != nil {
-			t.Errorf("nobody asked for %v", sent)
-		}
-		ask(true)
+		d.rests(t)
+		d.ask(true)
 		d.expect(t, "own", none)
 		d.lead("x", 5)
 		d.expect(t, "own", x)
 		d.lead("x", 0)
-		ask(false)
+		d.ask(false)
 		d.expect(t, "own", none)
-		d.requests()
-		time.Sleep(time.Hour)
-		if sent := d.requests(); sent != nil {
-			t.Errorf("nobody asked for %v", sent)
-		}
+		d.rests(t)
 		d.end()
 	})
 }
@@ -425,19 +430,13 @@ func TestTheLastLabelGoes(t *testing.T) {
 		d.expect(t, "own", x)
 		d.refuse(apierrors.NewInternalError(fmt.Errorf("away")))
 		d.mu.Lock()
-		d.wish.Asked = false
-		delete(d.wish.Leads, "x")
+		delete(d.wish.Leads, "x") // with the same change of the configuration
 		d.mu.Unlock()
-		d.labeller.Changed()
-		synctest.Wait()
+		d.ask(false)
 		d.refuse(nil)
 		time.Sleep(time.Minute)
 		d.expect(t, "own", none)
-		d.requests()
-		time.Sleep(time.Hour)
-		if sent := d.requests(); sent != nil {
-			t.Errorf("nobody asked for %v", sent)
-		}
+		d.rests(t)
 		d.end()
 	})
 }

@@ -44,4 +44,18 @@ var reloadRows = []row{
 		new:  "",
 		pkg:  "cmd/primacy/app", test: "TestAConfigMapThatIsRead",
 	},
+	{
+		name: "reload/way-leads-elsewhere", rule: "a file is followed although a link on the way to it leads elsewhere now",
+		file: "internal/watchfile/watchfile.go",
+		old:  "d.watched != nil && os.SameFile(d.watched, now) && slices.Contains(d.notify.WatchList(), d.path)",
+		new:  "d.watched != nil && slices.Contains(d.notify.WatchList(), d.path)",
+		pkg:  "internal/watchfile", test: "TestEventsOfWhereTheWayLeads",
+	},
+	{
+		name: "reload/looks-only-when-it-stirs", rule: "a file is looked at twice a minute although no event tells of it",
+		file: "internal/watchfile/watchfile.go",
+		old:  "			wait := anew\n",
+		new:  "			wait := 1000 * anew\n",
+		pkg:  "internal/watchfile", test: "TestTheWayLeadsElsewhere",
+	},
 }

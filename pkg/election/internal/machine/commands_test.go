@@ -26,7 +26,7 @@ import (
 //	prefer REVISION|unset|unsynced [digest= blocked=]
 //	stored held|free|empty [by= to= token= transitions= beat= duration= claim= renewal= session= uid= left=MEMBER
 //	            acquired=TIME falls=N ...]  a member of ours
-//	stored foreign|released [by= transitions= duration= key=]  a foreign elector renews or takes; leaves
+//	stored foreign|released [by= transitions= duration= key= times=configmap]  a foreign elector renews or takes; leaves
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
 //	delete   restore REV      restored REV: to what was stored then

@@ -103,7 +103,7 @@ func (e *environment) made(kind string, a arguments) *record.Record {
 	}
 	by := identity(a.text("by", "p1"))
 	r.Transitions = a.number("transitions", r.Transitions)
-	r.Renewed = time.Unix(int64(e.version.Revision), 0)
+	r.Renewed = e.renewed(a.text("times", "lease") == "configmap")
 	switch kind {
 	case "held", "free":
 		r.HandoverTo, r.Unreadable = "", ""

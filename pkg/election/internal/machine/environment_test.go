@@ -316,7 +316,16 @@ func (e *environment) commit() {
 	}
 	e.version.Revision = max(e.version.Revision, e.cfg.Newest)
 	r := e.pending.Record
-	r.Renewed = time.Unix(int64(e.version.Revision), 0)
+	r.Renewed = e.renewed(false)
 	e.write(&r)
 	e.stored, e.content = e.version, &r
+}
+
+// renewed is the renewal time of the next record: a Lease shows microseconds, a ConfigMap whole seconds.
+func (e *environment) renewed(wholeSeconds bool) time.Time {
+	at := time.Unix(int64(e.version.Revision), 0)
+	if !wholeSeconds {
+		at = at.Add(time.Microsecond)
+	}
+	return at
 }

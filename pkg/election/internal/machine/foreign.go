@@ -89,7 +89,8 @@ func (f *foreign) robbedUntil() record.Instant { return f.robbed }
 // suspect is a foreign elector that may still be at work, described as a claim on its lock would.
 type suspect struct {
 	record.Claim
-	// at is when we first saw the elector's last renewal, or the claim that names the elector.
+	// at is when we first saw the claim that names the elector, or when it may have renewed last: when we first
+	// saw its last renewal, or up to unseen later.
 	at record.Instant
 	// told: we know the elector only from a claim, and never saw it hold the lock.
 	told bool
@@ -115,7 +116,7 @@ func (s *step) suspect(now suspect) {
 	if len(others) >= maxSuspects {
 		others = []suspect{s.asOne(others)}
 	}
-	now.at = s.now
+	now.at = max(now.at, s.now)
 	s.foreigners().suspects = append(others, now)
 }
 
@@ -124,7 +125,7 @@ func (s *step) suspect(now suspect) {
 func (s *step) asOne(several []suspect) suspect {
 	one := suspect{Claim: record.Claim{Identity: "several"}, at: s.now, told: true, released: true, nameless: true}
 	for _, o := range several {
-		one.Duration = max(one.Duration, o.Duration)
+		one.Duration, one.at = max(one.Duration, o.Duration), max(one.at, o.at)
 		one.told, one.released = one.told && o.told, one.released && o.released
 	}
 	return one
@@ -210,7 +211,20 @@ func (s *step) seeForeign(r, before *record.Record) {
 	s.Lock.shared = true
 	s.seeLeftoverClaim(r, before)
 	s.seeLeftoverMark(r, before)
-	s.suspect(suspect{Claim: record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)}})
+	s.suspect(suspect{
+		Claim: record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)},
+		at:    s.now.Add(s.observer().ObserverWait(unseen(r))),
+	})
+}
+
+// unseen is for how long after a renewal another one may follow that nobody can see. The times of a ConfigMap's
+// record are whole seconds. A renewal within the second of the last one changes nothing, so the API server
+// stores nothing, but its elector counts from it. A Lease's times are microseconds.
+func unseen(r *record.Record) time.Duration {
+	if r.Renewed.Nanosecond() != 0 {
+		return 0
+	}
+	return time.Second
 }
 
 // missedForeign: a break of the stream hid how the lock came to what a list shows. A foreign elector may

@@ -313,10 +313,10 @@ func TestSuspectsAreBounded(t *testing.T) {
 // TestManySuspectsAreOne checks that, when there are too many foreign electors to remember each, we wait for
 // the earlier ones whatever we hear of the latest.
 func TestManySuspectsAreOne(t *testing.T) {
-	fill := func() *environment {
+	fill := func(options ...string) *environment {
 		e := newEnvironment(io.Discard)
 		e.run("member m1")
-		e.run("stored foreign by=f-slow duration=500s")
+		e.run("stored foreign by=f-slow duration=500s " + strings.Join(options, " "))
 		e.run("list")
 		for i := range maxSuspects - 1 {
 			e.run(fmt.Sprintf("stored foreign by=f-%d", i))
@@ -338,6 +338,13 @@ func TestManySuspectsAreOne(t *testing.T) {
 		s := newStep(e.cfg, e.state, e.now)
 		s.foreignReleased("f-last")
 		e.state = s.State
+		waits(t, e, slowest)
+	})
+	t.Run("the slowest may renew unseen", func(t *testing.T) {
+		e := fill("times=configmap")
+		slowest := e.now.Add(e.cfg.Timing.ObserverWait(2001 * time.Second))
+		e.run("stored foreign by=f-last")
+		e.run("stream")
 		waits(t, e, slowest)
 	})
 	t.Run("the latest was told of", func(t *testing.T) {

@@ -61,8 +61,13 @@ func (c *contest) atWork() bool {
 func (c *contest) followsInner(h happening) []happening {
 	switch h.event.(type) {
 	case machine.RunnersStopped:
-		if c.state.Role == machine.Draining && !c.state.Drain.Stopped {
+		switch {
+		case c.state.Role == machine.Draining && !c.state.Drain.Stopped:
 			return []happening{{c, machine.RunnersStopped{}}}
+		case c.state.Role == machine.Leading:
+			// The inner term ended by itself. So does the outer one: the token of the next term of both
+			// would not rise otherwise, if the outer lock's is the larger one (rule tokens-rise).
+			return []happening{{c, machine.WorkExpired{}}}
 		}
 	case machine.RunnersFailed:
 		if c.state.Role == machine.Leading {

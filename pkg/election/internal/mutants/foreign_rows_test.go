@@ -31,6 +31,20 @@ var foreignRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestManySuspectsAreOne",
 	},
 	{
+		name: "foreign/every-renewal-shows", rule: "claim-and-wait: a renewal within the second of the last one shows nowhere in a ConfigMap",
+		file: "pkg/election/internal/machine/foreign.go",
+		old:  "	return time.Second\n}",
+		new:  "	return 0\n}",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
+		name: "foreign/many-have-none-to-come", rule: "claim-and-wait: several electors have stopped when the last of them has",
+		file: "pkg/election/internal/machine/foreign.go",
+		old:  "max(one.Duration, o.Duration), max(one.at, o.at)",
+		new:  "max(one.Duration, o.Duration), one.at",
+		pkg:  "pkg/election/internal/machine", test: "TestManySuspectsAreOne",
+	},
+	{
 		name: "foreign/no-way-back", rule: "the-way-back-stays-open: a foreign elector finds what it once held renewed by its record",
 		file: "pkg/election/internal/machine/sessions.go",
 		old:  "s.cfg.Renewal.Of(s.wasForeign())",

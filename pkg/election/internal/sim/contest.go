@@ -47,8 +47,9 @@ type contest struct {
 	// betterSince is when the member was first found to know another worth handing the lock to; zero if it
 	// knows none.
 	betterSince record.Instant
-	// betterBefore is betterSince before the present step.
+	// betterBefore is betterSince before the present step, and viewBefore the directory before it.
 	betterBefore record.Instant
+	viewBefore   *machine.View
 	// judgedBy holds the last answer of better, and the view and preference that it was derived from.
 	judgedBy struct {
 		view   *machine.View

@@ -160,6 +160,9 @@ func (j *judge) stopped(m *contest, a member.Stop) {
 	if better == 0 {
 		better = m.betterBefore // the better member may have gone within the step, after the decision
 	}
+	if better == 0 && m.betterIn(m.viewBefore) {
+		better = now // it may have come with this step's preference, and gone within the step as well
+	}
 	var began record.Instant
 	if s := m.state(); s != nil {
 		began = s.Term.Started
@@ -179,23 +182,22 @@ func (j *judge) stopped(m *contest, a member.Stop) {
 		w.violate("rule loss-is-definite", "%s: %s gives up its term although nobody took the lock (%s)", m.name, m.i.identity, a.Reason)
 	case a.Reason == machine.ReasonExpired && w.mustOutlast(m):
 		w.violate("rule open-until-a-no", "%s: %s stops although the store said nothing since its last answer", m.name, m.i.identity)
-	case a.Reason == machine.ReasonPreempted && better != 0 && takenBack(m):
-		// A revision that was taken back drains without minHold and preemptDelay.
+	case a.Reason == machine.ReasonPreempted && (better != 0 || m.i.several) && takenBack(m):
+		// A revision that was taken back drains without minHold and preemptDelay. With several inputs at once,
+		// nobody can say whom the member knew of between them.
 	case a.Reason == machine.ReasonPreempted && m.outer == nil && now < began.Add(m.timing().MinHold):
 		w.violate("rule no-flapping", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(began))
 	case a.Reason == machine.ReasonPreempted && (m.i.several || m.outer != nil):
-		// With several inputs at once, nobody can say whom the member knew of between them. And a member that
-		// moves may have held the old lock for longer.
+		// The same. And a member that moves may have held the old lock for longer.
 	case a.Reason == machine.ReasonPreempted && (better == 0 || now < better.Add(m.timing().PreemptDelay)):
 		w.violate("rule no-flapping", "%s: %s drains for a better member that it has not seen for long enough", m.name, m.i.identity)
 	}
 }
 
-// takenBack says whether the preference names the contest's own revision as taken back.
+// takenBack says whether the preference that the member knows names its own revision as taken back.
 func takenBack(m *contest) bool {
-	h := m.i.p.h
-	blocked := h.seen.For(m.of()).Blocked
-	return blocked != "" && blocked == h.revision
+	blocked := m.i.seen.For(m.of()).Blocked
+	return blocked != "" && blocked == m.i.p.h.revision
 }
 
 // losses are the reasons of a term that ends because its holder lost the lock.
@@ -223,20 +225,26 @@ func (j *judge) doubted(i *incarnation) {
 // better says whether the leader knows a member worth handing the lock to: one that outranks it, is ready,
 // proven and in good standing, and sees the same preference.
 func (m *contest) better() bool {
-	h, view, seen := m.i.p.h, m.i.member.View(), m.i.seen
+	view, seen := m.i.member.View(), m.i.seen
 	if m.judgedBy.view != view || m.judgedBy.seen != seen {
 		m.judgedBy.view, m.judgedBy.seen = view, seen
-		m.judgedBy.better = slices.ContainsFunc(view.Peers, func(p machine.Peer) bool {
-			return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == seen.Digest() &&
-				h.policy.Outranks(p.Key(), h.key(), seen.For(m.of()))
-		})
+		m.judgedBy.better = m.betterIn(view)
 	}
 	return m.judgedBy.better
 }
 
+// betterIn says whether a directory shows such a member, by the preference of now.
+func (m *contest) betterIn(view *machine.View) bool {
+	h, seen := m.i.p.h, m.i.seen
+	return view != nil && slices.ContainsFunc(view.Peers, func(p machine.Peer) bool {
+		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == seen.Digest() &&
+			h.policy.Outranks(p.Key(), h.key(), seen.For(m.of()))
+	})
+}
+
 // knows notes what the member knows after a step, before the effects are performed.
 func (j *judge) knows(m *contest) {
-	m.betterBefore = m.betterSince
+	m.betterBefore, m.viewBefore = m.betterSince, m.judgedBy.view
 	if !m.better() {
 		m.betterSince = 0
 	} else if m.betterSince == 0 {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/internal/follow"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -204,4 +205,49 @@ func (g *group) wantTerms(t *testing.T, want int) {
 	if got := g.judge.terms(); got != want {
 		t.Errorf("%d terms, want %d", got, want)
 	}
+}
+
+// TestTheNewLockGoesOnAboveATermOfBoth has a stranger blank the old lock of a member while the answer to the member's take
+// of the new lock is late. The member takes the old lock anew before that answer. It never renews the new one, and is then cut
+// off. The test checks that whoever takes the new lock, and knows nothing of the old one, has a higher token.
+func TestTheNewLockGoesOnAboveATermOfBoth(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		other := g.realm.Beside()
+		m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
+		lieIdle(t, g.realm, "a")
+		lieIdle(t, other, "a")
+		after(20 * time.Second)
+		next := map[*roaming]byName{m1: m1.locks[1].Locks.(byName), m2: m2.locks[1].Locks.(byName)}
+		var token, takes atomic.Uint64
+		next[m1].On(memory.Put, memory.Named("a", func(ctx context.Context, c memory.Call, op func() error) error {
+			switch {
+			case token.Swap(uint64(c.Record.Token)) == uint64(c.Record.Token): // a renewal
+				return memory.Hang()(ctx, c, op)
+			case takes.Add(1) == 1:
+				return memory.DelayReply(3*time.Second)(ctx, c, op)
+			}
+			return op()
+		}))
+		next[m1].On(memory.Deliver, memory.Named("a", memory.Once(memory.Delay(3*time.Second))))
+		next[m2].On(memory.Put, memory.Reject(lock.ErrDenied))
+		m2.has(1)
+		m1.has(1, m1.locks[0])
+		after(2 * time.Second)
+		for i := range 10 {
+			_, _ = g.realm.Write(fmt.Sprintf("other-%d", i), record.Record{Group: "else"}, record.Version{})
+		}
+		g.realm.Edit("a", func(o *codec.Object) { o.Fields.Holder = "" })
+		after(5 * time.Second)
+		g.wantTerms(t, 1)
+		hangAll(m1.store)
+		hangAll(next[m1].Store)
+		next[m2].Heal()
+		after(time.Minute)
+		g.end(m2.member)
+		m1.store.Heal()
+		next[m1].Heal()
+		g.end(m1.member)
+		g.wantTerms(t, 2)
+	})
 }

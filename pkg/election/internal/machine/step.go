@@ -141,6 +141,7 @@ func (s *step) learn(event Event) {
 		s.expired = true
 	case Paused:
 		s.withdrawal.paused = cmp.Or(e.Reason, ReasonPaused)
+		s.writes.pause()
 	case Resumed:
 		s.withdrawal.paused = ""
 	case Resign:

@@ -41,7 +41,7 @@ func (s *step) committed(w write, sent record.Instant) {
 		}
 	case (s.Role == Following || s.Role == Claiming) && w.purpose == Take && s.withdrawal.reason() == "" && s.now < validUntil.Add(-s.cfg.Timing.StopGrace):
 		// A write whose term is over starts no second term when its late reply comes in.
-		if w.token > s.Term.Token {
+		if w.token > s.Term.Token && !w.beforePause {
 			s.start(w, sent, validUntil)
 		}
 	}

@@ -42,6 +42,8 @@ type write struct {
 	seen bool
 	// throughSession: beats of our session renew the record that this write makes.
 	throughSession bool
+	// beforePause: we were paused since we asked for it, so it begins no term.
+	beforePause bool
 }
 
 // retryInterval is the pause after a failure: a quarter of the renewal interval and up to as much again, so
@@ -91,6 +93,16 @@ func (s *step) read() {
 		s.writes.reading = true
 		s.writes.asks(s.now)
 		s.act(Read{})
+	}
+}
+
+// pause keeps the writes without a reply from beginning a term. In a migration the old lock's term ended, and
+// its next one has a token that the new lock's present version may be below: only a take of the new lock that
+// follows makes the version rise above it (rule tokens-rise).
+func (w *writes) pause() {
+	w.open = slices.Clone(w.open)
+	for i := range w.open {
+		w.open[i].beforePause = true
 	}
 }
 

@@ -200,6 +200,41 @@ func TestTheOldLockGoesOnAboveATermOfBoth(t *testing.T) {
 	})
 }
 
+// TestTransitionsHaveTheTokenOfTheTerm checks that while a member holds both locks, what it tells of its term has the token
+// that the work has, and not that of one of the locks.
+func TestTransitionsHaveTheTokenOfTheTerm(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		other := g.realm.Beside()
+		m1 := g.roam("m1", "two kinds", other)
+		lieIdle(t, g.realm, "a")
+		lieIdle(t, other, "a")
+		after(20 * time.Second)
+		m1.has(1, m1.locks[0])
+		status := m1.manager.Statuses()[0]
+		told := status.Watch(t.Context())
+		after(time.Second)
+		token := status.Token()
+		if of := status.Leader().Token; of >= token {
+			t.Errorf("this shows nothing: the term has token %d, and the new lock has %d", token, of)
+		}
+		g.end(m1.member)
+		terms := 0
+		for tr := range told {
+			if tr.Event != election.EventRole {
+				continue
+			}
+			if terms++; tr.Token != token {
+				t.Errorf("%v in term %d: the token of the work is %d", tr.Role, tr.Token, token)
+			}
+		}
+		if terms < 3 {
+			t.Errorf("%d changes of the role", terms)
+		}
+		g.wantTerms(t, 1)
+	})
+}
+
 func (g *group) wantTerms(t *testing.T, want int) {
 	t.Helper()
 	if got := g.judge.terms(); got != want {

@@ -218,11 +218,12 @@ func (m *Member) report(c *contest, a machine.Report) {
 		m.raise(c, a)
 		return
 	}
-	log := m.log.With(zap.String("election", c.name()), zap.Uint64("term", uint64(a.Token)))
+	log := m.log.With(zap.String("election", c.name()))
 	if c.inner != nil {
-		log.Info("old lock of the migration: "+a.Role.String(), zap.String("reason", string(a.Reason)))
+		log.Info("old lock of the migration: "+a.Role.String(), zap.Uint64("term", uint64(a.Token)), zap.String("reason", string(a.Reason)))
 		return
 	}
+	log = log.With(zap.Uint64("term", uint64(c.token))) // in a migration, not the token of one of the locks
 	fields := []zap.Field{zap.String("reason", string(a.Reason))}
 	if a.Role == machine.Leading {
 		fields = append(fields, c.takenOver.fields(m.now)...)
@@ -234,7 +235,7 @@ func (m *Member) report(c *contest, a machine.Report) {
 	log.Info(a.Role.String(), fields...)
 	c.leader = c.state.Lock.Record
 	m.out.add(Changed{
-		ID: c.election.ID, Role: a.Role, Reason: a.Reason, Token: a.Token, Cycle: int(c.election.Before) + int(c.state.Cycle),
+		ID: c.election.ID, Role: a.Role, Reason: a.Reason, Token: c.token, Cycle: int(c.election.Before) + int(c.state.Cycle),
 		Leader: leaderOf(&c.state), Lost: a.Role == machine.Draining && !givenUp[a.Reason],
 	})
 }

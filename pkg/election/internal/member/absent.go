@@ -19,7 +19,8 @@ type absences struct {
 	since    record.Instant
 	revision uint64
 	// locks are the names of all objects that were there at any time, except for the locks of our present
-	// elections and the sessions of our group. elections are the elections that those objects name.
+	// elections and the sessions of our group. elections are the elections that those objects name, and those that
+	// we gave up, wherever their locks are.
 	locks, elections map[string]struct{}
 }
 
@@ -42,6 +43,17 @@ func (a *absences) notes(lock, election string) {
 		a.elections[election] = struct{}{}
 	}
 	if len(a.locks) > mostAbsences {
+		*a = absences{}
+	}
+}
+
+// gaveUp remembers an election whose lock may be in another store.
+func (a *absences) gaveUp(election string) {
+	if a.since == 0 {
+		return
+	}
+	a.elections[election] = struct{}{}
+	if len(a.elections) > mostAbsences {
 		*a = absences{}
 	}
 }

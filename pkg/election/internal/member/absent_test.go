@@ -59,6 +59,10 @@ func TestAbsences(t *testing.T) {
 			s.byLock["a"] = was
 			m.drop(was)
 		}},
+		{what: "the election had a lock in another store", do: func(m *Member, _ *stream) {
+			e := &Election{ID: 7, Name: "a", Lock: "b", Locks: Store{ID: 1, ByName: true}, Settings: &Settings{}}
+			m.drop(newContest(m, e, e.lockName()))
+		}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1", WritesPerSecond: 1})

@@ -133,5 +133,10 @@ func (m *Member) drop(c *contest) {
 	s := m.streamOf(c.lock.store)
 	delete(s.byLock, c.lock.name)
 	s.absences.notes(c.lock.name, c.name())
+	for _, other := range m.streams {
+		if other != s {
+			other.absences.gaveUp(c.name())
+		}
+	}
 	m.gone[c.lock] = gone{c.state.LastBeat(), c.election}
 }

@@ -94,6 +94,13 @@ var absenceRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestAbsences/the_election_was_given_up",
 	},
 	{
+		name: "absence/given-up-elsewhere", rule: "absence-counts: nor is an election new that had a lock in another store",
+		file: "pkg/election/internal/member/elections.go",
+		old:  "			other.absences.gaveUp(c.name())\n",
+		new:  "",
+		pkg:  "pkg/election/internal/member", test: "TestAbsences/the_election_had_a_lock_in_another_store",
+	},
+	{
 		name: "absence/moved", rule: "absence-counts: an election whose lock has another name is not new",
 		file: "pkg/election/internal/member/absent.go",
 		old:  "(!moved || c.outer != nil)",

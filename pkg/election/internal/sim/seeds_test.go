@@ -26,7 +26,7 @@ func seedsToRun(t *testing.T) uint64 {
 	if raceDetector {
 		return 150
 	}
-	return 2000
+	return 2500
 }
 
 // sweep runs the seeds first to first+n-1 on all cores. It returns the sum of the coverage, and the
@@ -104,7 +104,7 @@ func TestSeeds(t *testing.T) {
 	if n < 150 {
 		return // too few to reach everything
 	}
-	few := n < 2000
+	few := n < 2500 // a revision that yields to Istio's shows in one of 700 seeds
 	for f, seen := range total.Seen {
 		if seen == 0 && !(few && slices.Contains(rareFaults, Fault(f))) {
 			t.Errorf("fault %q never took effect", Fault(f))

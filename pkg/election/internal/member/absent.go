@@ -42,7 +42,12 @@ func (a *absences) notes(lock, election string) {
 	if election != "" {
 		a.elections[election] = struct{}{}
 	}
-	if len(a.locks) > mostAbsences {
+	a.bound()
+}
+
+// bound forgets everything once there are too many names.
+func (a *absences) bound() {
+	if max(len(a.locks), len(a.elections)) > mostAbsences {
 		*a = absences{}
 	}
 }
@@ -53,9 +58,7 @@ func (a *absences) gaveUp(election string) {
 		return
 	}
 	a.elections[election] = struct{}{}
-	if len(a.elections) > mostAbsences {
-		*a = absences{}
-	}
+	a.bound()
 }
 
 func (a *absences) clone() absences {

@@ -28,6 +28,8 @@ type eyes struct {
 	digest   string
 	divided  bool
 	agreedAt record.Instant
+	// since is when we began to see the group without a gap; latest is when we last saw it.
+	since, latest record.Instant
 	// pulses are the latest beats, by session name.
 	pulses map[string]pulse
 }

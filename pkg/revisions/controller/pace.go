@@ -16,14 +16,13 @@ import (
 // heldUntil is zero if the election has neither delay. The record gives the term's start by the
 // holder's clock; but the term began no later than we first saw it.
 func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
-	wallAt := func(at record.Instant) time.Time { return m.eyes.Clock.Wall().Add(-m.at.Sub(at)) }
 	if e.Timing.PreemptDelay > 0 {
-		until = wallAt(m.eyes.agreedAt)
+		until = m.wallAt(max(m.eyes.agreedAt, m.eyes.since))
 	}
 	if e.Timing.MinHold == 0 || !m.Lead(entry) {
 		return until
 	}
-	began := wallAt(m.eyes.streams[e.Locks].since[e.Lock].at)
+	began := m.wallAt(m.eyes.streams[e.Locks].since[e.Lock].at)
 	if acquired := entry.Record.Acquired; acquired.Before(began) {
 		began = acquired
 	}
@@ -32,6 +31,9 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
 	}
 	return until
 }
+
+// wallAt is what the wall clock showed at an instant.
+func (m moment) wallAt(at record.Instant) time.Time { return m.wall.Add(-m.at.Sub(at)) }
 
 // delay is how long a move may take after heldUntil if all is well.
 func (m moment) delay(e election.Spec, entry lock.Entry) time.Duration {

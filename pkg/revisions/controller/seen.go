@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"time"
+
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/members"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -14,6 +16,7 @@ type moment struct {
 	eyes *eyes
 	own  string // the controller's own election
 	at   record.Instant
+	wall time.Time // what the wall clock showed at that instant
 	members.Living
 }
 
@@ -27,7 +30,11 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 	if !ok || at.Sub(me.at) > me.duration/2 {
 		return moment{}, false
 	}
-	m := moment{eyes: e, own: own, at: at}
+	if e.latest == 0 || at.Sub(e.latest) > me.duration/2 {
+		e.since = at // nobody can say what could have moved meanwhile
+	}
+	e.latest = at
+	m := moment{eyes: e, own: own, at: at, wall: e.Clock.Wall()}
 	m.Living = e.members.Living(at)
 	for _, p := range m.Members {
 		pulse, _ := e.pulseOf(p.Identity)
@@ -41,7 +48,7 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 
 // seen makes a rollout.Seen of the moment.
 func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
-	seen := rollout.Seen{Own: m.own, Default: s.Default.For(m.own), Paused: plan.Standstill != nil}
+	seen := rollout.Seen{Own: m.own, Default: s.Default.For(m.own), Paused: plan.Standstill != nil, Since: m.wallAt(m.eyes.since)}
 	digest := steering.Combine(plan, s.Default).Digest()
 	for _, p := range m.Members {
 		pulse, _ := m.eyes.pulseOf(p.Identity)

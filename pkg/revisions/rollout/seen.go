@@ -16,6 +16,9 @@ type Seen struct {
 	Own string
 	// Members are all living members, the controller's own among them.
 	Members []Member
+	// Since is when the controller began to see its group, and has seen it without a gap from then on. Nobody can say what
+	// could have moved before. Zero if the controller has always seen the group.
+	Since time.Time
 	// Failures are what the checks find at this moment.
 	Failures []Failure
 	// Default is what the default source says.

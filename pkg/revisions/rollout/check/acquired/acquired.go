@@ -9,7 +9,7 @@ import (
 )
 
 // Check fails for an election that has been on its way to a ready member of the canary for
-// the spec's acquireTimeout.
+// the spec's acquireTimeout, in the sight of one controller.
 type Check struct{}
 
 // Name implements check.Check.
@@ -22,7 +22,11 @@ func (Check) Find(s check.Sight) (found []rollout.Failure) {
 		since[m.Election] = m.Since
 	}
 	for _, e := range s.InReach() {
-		began, moving := since[e.Name]
+		last, moving := since[e.Name]
+		began := last.Time
+		if s.Seen.Since.After(began) {
+			began = s.Seen.Since
+		}
 		if !moving || e.Revision == s.Spec.Canary || e.Canary == "" || s.Now.Before(began.Add(s.Spec.AcquireTimeout)) {
 			continue
 		}

@@ -1,0 +1,50 @@
+package controller_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+)
+
+// outage lets the stores of locks and sessions answer nobody for d.
+func (c *crowd) outage(d time.Duration) {
+	c.Helper()
+	var stores []*memory.Store
+	for _, m := range c.members {
+		stores = append(stores, m.leases, m.others)
+	}
+	for _, s := range stores {
+		for _, op := range []memory.Op{memory.Get, memory.Put, memory.List, memory.Watch} {
+			s.On(op, memory.Reject(lock.ErrUnknown))
+		}
+		s.CutWatches()
+	}
+	after(d)
+	for _, s := range stores {
+		s.Heal()
+	}
+}
+
+// TestOutageIsNoFailure checks that the time in which nobody could move anything does not count as
+// the canary's: after an outage the wait for elections on their way begins again.
+func TestOutageIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, mixed{name: "delayed", follows: true, bend: kinds[8].bend}, mixed{name: "web", follows: true})
+		c.join(100, "red-1", "red-2")
+		after(settled)
+		c.join(100, "green-1", "green-2")
+		after(time.Minute)
+		c.start(weigh(100))
+		after(time.Minute)
+		c.outage(5 * time.Minute)
+		p := c.phase(30*time.Minute, rollout.Complete)
+		if len(p.Status.Failures) > 0 {
+			t.Errorf("failures: %v", p.Status.Failures)
+		}
+		c.want("green")
+	})
+}

@@ -22,12 +22,10 @@ type eyes struct {
 	elections []election.Spec
 	streams   map[lock.Store]*stream
 	members   *members.Directory
-	// digest is the digest of the controller's preference at the last look; divided says whether some
-	// member published another digest then. agreedAt is when all members began to publish the same
-	// digest.
-	digest   string
-	divided  bool
-	agreedAt record.Instant
+	// digest is the digest of the controller's preference at the last look. views says, for each member that lived then,
+	// whether it published the same digest.
+	digest string
+	views  map[string]view
 	// since is when we began to see the group without a gap; latest is when we last saw it.
 	since, latest record.Instant
 	// pulses are the latest beats, by session name.
@@ -72,6 +70,12 @@ func (p pulse) heard(now record.Instant) []time.Duration {
 		heard = append(heard, now.Sub(b))
 	}
 	return heard
+}
+
+// view is since when a member has published the same digest of the preference as the controller, or another one.
+type view struct {
+	same  bool
+	since record.Instant
 }
 
 // heard is an event of a stream, or the reason why the stream ended.

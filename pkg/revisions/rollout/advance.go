@@ -257,7 +257,11 @@ func (l *look) at(what string) string {
 }
 
 func (l *look) progress() string {
-	return fmt.Sprintf("%d on their way, %d wait for their turn, %d without a ready member of %s", len(l.st.Moving), l.waiting, len(l.st.Absent), l.spec.Canary)
+	text := fmt.Sprintf("%d on their way, %d wait for their turn, %d without a ready member of %s", len(l.st.Moving), l.waiting, len(l.st.Absent), l.spec.Canary)
+	if behind := l.seen.Behind; len(l.st.Moving) > 0 && len(behind) > 0 {
+		text += "; nothing moves from or to members that see another preference: " + firstOf(behind) + " (primacy status shows it)"
+	}
+	return text
 }
 
 // firstOf returns a text with the first name, and how many more there are.

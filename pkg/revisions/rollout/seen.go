@@ -28,6 +28,8 @@ type Seen struct {
 	// Divided lists the identities of living members whose published digest of the preference
 	// differs from the controller's.
 	Divided []string
+	// Behind lists those of them for which that has lasted: longer than members usually need to see a change.
+	Behind []string
 }
 
 // Election is what is seen of one election.

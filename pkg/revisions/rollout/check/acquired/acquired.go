@@ -3,6 +3,7 @@ package acquired
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
@@ -34,8 +35,13 @@ func (Check) Find(s check.Sight) (found []rollout.Failure) {
 		if e.Holder != "" {
 			holder = e.Holder + " leads on"
 		}
-		found = append(found, rollout.Failure{Election: e.Name,
-			What: fmt.Sprintf("not acquired within %v although %s is ready: %s", s.Spec.AcquireTimeout, e.Canary, holder)})
+		what := fmt.Sprintf("not acquired within %v although %s is ready: %s", s.Spec.AcquireTimeout, e.Canary, holder)
+		for _, identity := range []string{e.Holder, e.Canary} {
+			if slices.Contains(s.Seen.Divided, identity) {
+				what += ", and " + identity + " sees another preference"
+			}
+		}
+		found = append(found, rollout.Failure{Election: e.Name, What: what})
 	}
 	return found
 }

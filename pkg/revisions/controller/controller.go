@@ -96,6 +96,9 @@ type tenure struct {
 	notBefore record.Instant
 	// said is the last logged obstacle; empty while there is none.
 	said string
+	// blindSince is since when the controller has not seen its group; zero while it does. blindSaid: that is logged.
+	blindSince record.Instant
+	blindSaid  bool
 	// mended is the last plan whose unreadable status we replaced.
 	mended *rollout.Plan
 	// promoted is the UID of the rollout whose canary we made the default; untilDefault is when we
@@ -137,6 +140,7 @@ func (t *tenure) drive(ctx context.Context) error {
 	defer alarm.Stop()
 	elections, others := t.Elections()
 	t.eyes = newEyes(t.Config, elections)
+	t.blindSince, t.blindSaid = 0, false
 	heard, close := t.eyes.open(ctx)
 	defer close()
 	for {

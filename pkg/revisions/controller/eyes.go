@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -41,6 +42,8 @@ type stream struct {
 	since map[string]firstSight
 	// listed: we have had a list. whole: and the stream is not broken.
 	listed, whole bool
+	// trouble is why the stream broke last; nil if it never did.
+	trouble error
 }
 
 // pulse is the latest beat of a member, and when we first saw that beat.
@@ -185,7 +188,7 @@ func (e *eyes) see(s *stream, event lock.Event, at record.Instant) {
 			e.meet(event.Entry, at)
 		}
 	case lock.Broken:
-		s.whole = false
+		s.whole, s.trouble = false, event.Err
 	}
 }
 
@@ -236,6 +239,24 @@ func (e *eyes) whole() bool {
 	}
 	return true
 }
+
+// missing says what the eyes do not see, for people.
+func (e *eyes) missing() error {
+	if s := e.streams[e.Sessions]; !s.whole {
+		return fmt.Errorf("cannot see the sessions of the members: %w", cmp.Or(s.trouble, errNoList))
+	}
+	for _, el := range e.elections { // in the order of the configuration
+		if s := e.streams[el.Locks]; !s.whole {
+			return fmt.Errorf("cannot see the lock of election %s: %w (may this member list and watch it? what it logs of its watches says more)", el.Name, cmp.Or(s.trouble, errNoList))
+		}
+	}
+	return errNoBeat
+}
+
+var (
+	errNoList = errors.New("no list has come")
+	errNoBeat = errors.New("cannot see the beats of this member's own session: its watch shows nothing, or the API server takes no beats")
+)
 
 // pulseOf returns the pulse of a living member.
 func (e *eyes) pulseOf(identity string) (latest pulse, ok bool) {

@@ -1,9 +1,13 @@
 package controller_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
@@ -45,6 +49,36 @@ func TestOutageIsNoFailure(t *testing.T) {
 		if len(p.Status.Failures) > 0 {
 			t.Errorf("failures: %v", p.Status.Failures)
 		}
+		c.want("green")
+	})
+}
+
+// TestSaysThatItSeesNothing checks that a controller that stands still, since it does not see some of the locks, says which,
+// once.
+func TestSaysThatItSeesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, mixed{name: "web", follows: true}, mixed{name: "elsewhere", follows: true, bend: kinds[2].bend})
+		core, lines := observer.New(zap.WarnLevel)
+		c.log = zap.New(core)
+		c.join(100, "red-1")
+		after(settled)
+		c.join(100, "green-1")
+		after(time.Minute)
+		for _, m := range c.members {
+			m.others.On(memory.List, memory.Reject(lock.ErrDenied))
+			m.others.On(memory.Watch, memory.Reject(lock.ErrDenied))
+			m.others.CutWatches()
+		}
+		c.start(weigh(100))
+		after(10 * time.Minute)
+		said := lines.FilterMessage("the rollout does not go on").All()
+		if len(said) != 1 || !strings.Contains(said[0].ContextMap()["error"].(string), "elsewhere") {
+			t.Errorf("said %v", said)
+		}
+		for _, m := range c.members {
+			m.others.Heal()
+		}
+		c.phase(10*time.Minute, rollout.Complete)
 		c.want("green")
 	})
 }

@@ -105,6 +105,8 @@ type tenure struct {
 	// may try to write the default again.
 	promoted     string
 	untilDefault record.Instant
+	// saidDefault is the last logged reason why the default could not be written.
+	saidDefault string
 }
 
 // busy says whether there is a rollout to drive, or a status to write again.
@@ -179,5 +181,5 @@ func (t *tenure) drive(ctx context.Context) error {
 var (
 	errBlind      = errors.New("cannot read the rollout's status, and know no earlier one: nothing moves (primacy rollout abort takes every election to stable; primacy rollout retry starts again)")
 	errSpecBroken = errors.New("what is stored of the rollout itself cannot be read, so it stays where it is (correct the key rollout of its ConfigMap)")
-	errDeposed    = errors.New("a controller of a later term is at work")
+	errDeposed    = errors.New("a controller of a later term is at work (where the plan was restored from another cluster, none is: primacy rollout abort and then retry begin the rollout again)")
 )

@@ -170,7 +170,10 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 	case errors.Is(err, revisions.ErrNotWritable):
 		t.promoted = spec.UID // the status says what the operator must do
 	case err != nil:
-		t.Log.Warn("the default revision could not be set; the rollout is complete once it is", zap.String("revision", spec.Canary), zap.Error(err))
+		if text := err.Error(); text != t.saidDefault {
+			t.saidDefault = text
+			t.Log.Warn("the default revision could not be set; the rollout is complete once it is", zap.String("revision", spec.Canary), zap.Error(err))
+		}
 		t.untilDefault = now.Add(againDefault)
 		return t.untilDefault
 	default:

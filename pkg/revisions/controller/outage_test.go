@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
@@ -81,4 +82,40 @@ func TestSaysThatItSeesNothing(t *testing.T) {
 		c.phase(10*time.Minute, rollout.Complete)
 		c.want("green")
 	})
+}
+
+// TestDefaultOfOthers checks that a controller that may not replace the default revision, since it is neither stable nor the
+// canary, says so once, and tries on.
+func TestDefaultOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, mixed{name: "web", follows: true})
+		core, lines := observer.New(zap.WarnLevel)
+		c.log = zap.New(core)
+		c.join(100, "red-1")
+		after(settled)
+		c.join(100, "green-1")
+		after(time.Minute)
+		c.prefer("blue")
+		c.start(weigh(100))
+		c.phase(5*time.Minute, rollout.Promoted)
+		after(10 * time.Minute)
+		if said := lines.FilterMessageSnippet("the default revision could not be set").All(); len(said) != 1 {
+			t.Errorf("said %d times", len(said))
+		}
+		c.prefer("red")
+		c.phase(time.Minute, rollout.Complete)
+	})
+}
+
+// prefer sets the default revision.
+func (c *crowd) prefer(revision string) {
+	c.Helper()
+	cm, err := c.maps.Get(c.Context(), "revisions", metav1.GetOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	cm.Data["default"] = revision
+	if _, err := c.maps.Update(c.Context(), cm, metav1.UpdateOptions{}); err != nil {
+		c.Fatal(err)
+	}
 }

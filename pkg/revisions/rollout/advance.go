@@ -21,8 +21,8 @@ func Advance(spec Spec, last *Status, seen Seen, now time.Time) Next {
 		l.begin()
 	}
 	l.st.Generation = spec.Generation
-	// If the last controller's clock was ahead of ours, the step starts now.
-	l.st.StepStarted = earlier(l.st.StepStarted, l.now)
+	// If the last controller's clock was ahead of ours, the rollout and its step start now.
+	l.st.Began, l.st.StepStarted = earlier(l.st.Began, l.now), earlier(l.st.StepStarted, l.now)
 	switch phase := l.st.Phase; {
 	case spec.Abort:
 		l.takeBack(Aborted, "aborted by an operator: every election prefers "+spec.Stable)

@@ -119,3 +119,36 @@ func (c *crowd) prefer(revision string) {
 		c.Fatal(err)
 	}
 }
+
+// TestPlanOfAnotherCluster checks that a rollout whose status has a higher token than any term here goes on after the words that
+// the log names.
+func TestPlanOfAnotherCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, mixed{name: "web", follows: true})
+		core, lines := observer.New(zap.WarnLevel)
+		c.log = zap.New(core)
+		c.join(100, "red-1")
+		after(settled)
+		c.join(100, "green-1")
+		after(time.Minute)
+		c.start(untilPromoted, weigh(100))
+		c.phase(5*time.Minute, rollout.Paused)
+		c.say(func(p rollout.Plan) (rollout.Plan, error) {
+			status := *p.Status
+			p.Status, status.Token = &status, 1<<60
+			return p, nil
+		})
+		c.say(rollout.Plan.PromoteStep)
+		after(time.Minute)
+		said := lines.FilterMessage("the rollout does not go on").All()
+		if len(said) != 1 || !strings.Contains(said[0].ContextMap()["error"].(string), "primacy rollout abort and then retry") || c.plan().Phase() != rollout.Paused {
+			t.Fatalf("said %v; the rollout is %s", said, c.plan().Phase())
+		}
+		c.say(rollout.Plan.Abort)
+		c.say(rollout.Plan.Retry)
+		c.phase(time.Minute, rollout.Paused)
+		c.say(rollout.Plan.PromoteStep)
+		c.phase(5*time.Minute, rollout.Complete)
+		c.want("green")
+	})
+}

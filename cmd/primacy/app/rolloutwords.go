@@ -50,8 +50,8 @@ analysis, or for elections that are on their way. With --full, skip to the last 
 		},
 		{
 			use: "pause", short: "Hold the rollout where it is",
-			long: `Hold the rollout where it is. What has moved stays where it is; nothing more moves until
-"resume" or "promote".`,
+			long: `Hold the rollout where it is. What has moved stays where it is, and elections on their way still
+arrive; nothing more sets out until "resume" or "promote".`,
 			holds: sameRollout, obey: alike(rollout.Plan.Pause), done: "is held where it is",
 		},
 		{

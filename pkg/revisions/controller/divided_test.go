@@ -19,7 +19,9 @@ func TestBystanderThatIsBehind(t *testing.T) {
 		c.join(100, "red-1")
 		after(settled)
 		c.join(100, "red-2", "green-1")
-		c.member("green-1").remove("delayed") // the controller cannot see that
+		for _, name := range []string{"red-2", "green-1"} {
+			c.member(name).remove("delayed") // the controller cannot see that
+		}
 		after(time.Minute)
 		c.start(weigh(100))
 		p := c.phase(10*time.Minute, rollout.RolledBack)

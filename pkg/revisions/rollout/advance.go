@@ -168,6 +168,10 @@ func (l *look) walk() (more bool) {
 func (l *look) stepDone() bool {
 	step := l.step()
 	switch step.Kind() {
+	case StepPause, StepAnalysis:
+		l.grow() // the rollout may have gone on without some elections of earlier steps
+	}
+	switch step.Kind() {
 	case StepPause:
 		l.st.Phase = Paused
 		if step.Pause.Duration == 0 {

@@ -54,7 +54,7 @@ func preferredAs(text string) record.Preferred {
 
 // heard waits until all living members have seen the plan, and notes those that do not see it. It says nothing if somebody has stored another
 // plan meanwhile.
-func (s *steerCommand) heard(ctx context.Context, plan rollout.Plan) {
+func (s *groupCommand) heard(ctx context.Context, plan rollout.Plan) {
 	names := s.stillDeaf(ctx, func(r status.Report) []string { return unhearing(r, s.group, plan) })
 	if names == nil {
 		return
@@ -68,7 +68,7 @@ func (s *steerCommand) heard(ctx context.Context, plan rollout.Plan) {
 }
 
 // stillDeaf waits until there are no unhearing members any more, and returns those that are left, sorted.
-func (s *steerCommand) stillDeaf(ctx context.Context, unhearing func(status.Report) []string) (names []string) {
+func (s *groupCommand) stillDeaf(ctx context.Context, unhearing func(status.Report) []string) (names []string) {
 	if _, err := awaited(ctx, hearsWithin, s.follow, func(r status.Report) (string, error) {
 		names = unhearing(r)
 		return strings.Join(names, ", "), nil

@@ -152,3 +152,23 @@ func TestPlanOfAnotherCluster(t *testing.T) {
 		c.want("green")
 	})
 }
+
+// TestOutagesAreNoFlaps checks that the canary is not blamed for terms that ended since the API server answered nobody.
+func TestOutagesAreNoFlaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, mixed{name: "web", follows: true}, mixed{name: "other", follows: true})
+		c.join(100, "red-1", "red-2")
+		after(settled)
+		c.join(100, "green-1", "green-2")
+		after(time.Minute)
+		c.start(weigh(50), untilPromoted, weigh(100))
+		c.phase(5*time.Minute, rollout.Paused)
+		for range 2 {
+			c.outage(12 * time.Second)
+			after(20 * time.Second)
+		}
+		if p := c.plan(); p.Phase() != rollout.Paused || len(p.Status.Failures) > 0 {
+			t.Errorf("the rollout is %s: %v", p.Phase(), p.Status.Failures)
+		}
+	})
+}

@@ -110,6 +110,7 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 		return out
 	}
 	out.Lost = m.eyes.members.Lost(entry.Record.History, plan.Rollout.Canary)
+	out.StableLost = m.eyes.members.Lost(entry.Record.History, plan.Rollout.Stable)
 	return out
 }
 

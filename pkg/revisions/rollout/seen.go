@@ -55,6 +55,8 @@ type Election struct {
 	// Lost lists when a member of the canary lost the lock against its will, as far as the lock's
 	// history goes, oldest first.
 	Lost []time.Time
+	// StableLost is the same for members of stable.
+	StableLost []time.Time
 }
 
 // Following says whether an election follows revisions.

@@ -167,6 +167,7 @@ func TestOutagesAreNoFlaps(t *testing.T) {
 			c.outage(12 * time.Second)
 			after(20 * time.Second)
 		}
+		after(5 * time.Minute)
 		if p := c.plan(); p.Phase() != rollout.Paused || len(p.Status.Failures) > 0 {
 			t.Errorf("the rollout is %s: %v", p.Phase(), p.Status.Failures)
 		}

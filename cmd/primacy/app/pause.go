@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
@@ -24,7 +25,7 @@ moves an election all the same.
 With --no-takeover nobody takes a lock either: whatever loses its leader is led by nobody until the
 pause ends. So it needs --for.
 
-The pause lasts until "resume", or with --for until that time has passed. All views say that the
+The pause lasts until "resume", or with --for until that time has passed. Another pause replaces it. All views say that the
 group is paused, by whom and until when.
 ` + steerNeeds,
 		Example: `  primacy pause --for 2h
@@ -63,7 +64,19 @@ func (s *steerCommand) pause(ctx context.Context, what string, stand rollout.Sta
 	if stand.NoTakeover {
 		warnings = append(warnings, "what loses its leader is led by nobody until the pause ends")
 	}
+	if now := s.plan.Standstill; now != nil && (now.NoTakeover && !stand.NoTakeover || endsBefore(stand.Until, now.Until)) {
+		what := "the pause"
+		if now.NoTakeover {
+			what += " without takeovers"
+		}
+		warnings = append(warnings, "it replaces "+what+view.Paused(*now))
+	}
 	return s.changePlan(ctx, what, warnings, func(p rollout.Plan) (rollout.Plan, error) { return p.Stand(stand) })
+}
+
+// endsBefore says whether one pause ends before another; one without an end never does.
+func endsBefore(one, other rollout.Time) bool {
+	return !one.IsZero() && (other.IsZero() || one.Before(other.Time))
 }
 
 func (s *steerCommand) resume(ctx context.Context) error {

@@ -141,7 +141,7 @@ func (j *judge) extended(m *contest, until record.Instant) {
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule stop-before-release", "%s: %s extends work that it has stopped", m.name, m.i.identity)
-	case m.work.until <= m.i.now():
+	case m.work.until <= m.i.now() && until > m.work.until: // a renewal of one lock of a migration may extend nothing
 		w.violate("rule dead-by-the-deadline", "%s: %s extends work whose deadline has passed", m.name, m.i.identity)
 	case m.lacks && !m.i.several && m.byBeat(until):
 		w.violate("rule seen-not-assumed", "%s: %s extends on a beat from a list that shows another owner of the lock", m.name, m.i.identity)
@@ -431,14 +431,18 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 	}
 }
 
-// pace counts the requests of one machine or session, in windows of ten renewal intervals.
+// pace counts the requests of one machine, or for sessions, in windows of ten renewal intervals.
 type pace struct {
 	window          int64
 	requests, ticks int
+	sessions        map[string]bool // the requests were for these
 }
 
+// paceSession is for each further session that a member ends: it reads the session and writes it once in each renewal
+// interval.
 const (
 	paceRequests = 150
+	paceSession  = 20
 	paceTicks    = 250
 )
 
@@ -448,16 +452,25 @@ func (p *pace) roll(w *world, t record.Timing) {
 	}
 }
 
-// wrote is called when a machine requests a write or a read, or with m nil when the session does.
-func (j *judge) wrote(i *incarnation, m *contest) {
-	p, what := &j.members[i.identity].pace, "session"
-	if m != nil {
-		p, what = &m.pace, m.name
-	}
+// wrote is called when a member sends a request: for the lock of m, or with m nil for a session of that name.
+func (j *judge) wrote(i *incarnation, m *contest, name string) {
 	t := i.p.h.timing
+	p := &j.members[i.identity].pace
+	if m != nil {
+		p = &m.pace
+	}
 	p.roll(j.w, t)
-	if p.requests++; p.requests > paceRequests {
-		j.w.violate("pace", "%s: %s sends more than %d requests in %v", what, i.identity, paceRequests, 10*t.RenewInterval)
+	p.requests++
+	limit := paceRequests
+	if m == nil {
+		if p.sessions == nil {
+			p.sessions = map[string]bool{}
+		}
+		p.sessions[name] = true
+		limit += paceSession * (len(p.sessions) - 1)
+	}
+	if p.requests > limit {
+		j.w.violate("pace", "%s: %s sends more than %d requests in %v", name, i.identity, limit, 10*t.RenewInterval)
 	}
 }
 

@@ -155,7 +155,7 @@ func (i *incarnation) send(do member.Send) {
 		i.p.hears(q.name, q.record)
 	}
 	i.requests[do.Request] = q
-	w.judge.wrote(i, q.m)
+	w.judge.wrote(i, q.m, q.name)
 	w.at(i.p.h.clock.when(q.sent.Add(q.timeout)), func() { q.answer(lock.Entry{}, fmt.Errorf("%w: no answer in time", lock.ErrUnknown)) })
 	delay := w.upTo(2 * time.Millisecond)
 	if !w.calm && w.chance(w.noise) {

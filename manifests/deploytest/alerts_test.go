@@ -106,6 +106,9 @@ var causes = []cause{
 		labels: ofNamespace, at: "20m", firing: rollouts("Degraded", "1x40", "2x40"), silent: rollouts("Paused", "1x40", "2x40")},
 	{alert: "PrimacyRolloutStalled", page: "rollout-stalled", severity: "warning", summary: "the rollout in edge-system should move elections, and has moved none for 30 minutes",
 		labels: ofNamespace, at: "90m", firing: rollouts("Progressing", "1x100", "0x10 2x90"), silent: rollouts("Progressing", "1x100", "0x50 2x50")},
+	// No controller begins it: there is none, or it lacks a right. Nobody counts what has moved then.
+	{alert: "PrimacyRolloutStalled", page: "rollout-stalled", severity: "warning", summary: "the rollout in edge-system should move elections, and has moved none for 30 minutes",
+		labels: ofNamespace, at: "90m", firing: seen("primacy_rollout_phase", `phase="Pending"`, "1x100"), silent: seen("primacy_rollout_phase", `phase="Pending"`, "1x20 0x80")},
 	{alert: "PrimacyPreferenceStale", page: "preference-stale", severity: "warning", at: "20m",
 		summary: "b has not read the source default of preferred revisions for 10m 0s", labels: map[string]string{"namespace": "edge-system", "pod": "b", "source": "default"},
 		firing: series{on("b", "primacy_preferred_revision_age_seconds", `source="default"`): "0x10 60+60x30"},

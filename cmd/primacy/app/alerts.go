@@ -157,11 +157,11 @@ func (a alertsOf) ofGroup() []alert {
 		a.alert("PrimacyReloadRefused", "reload-refused", warning, time.Minute,
 			"%s == 1", "{{ $labels.pod }} refuses the changed configuration, and goes by the one before", "primacy_reload_refused"),
 	}
-	phase := func(name string) string { return a.selected("primacy_rollout_phase", "phase="+strconv.Quote(name)) }
+	phase := func(names string) string { return a.selected("primacy_rollout_phase", "phase=~"+strconv.Quote(names)) }
 	degraded := a.alert("PrimacyRolloutStalled", "rollout-stalled", warning, 0, "", "the rollout in {{ $labels.namespace }} is Degraded: checks have failed")
 	degraded.Expr = fmt.Sprintf("max by (namespace) (%s) == 1", phase("Degraded"))
 	still := a.alert("PrimacyRolloutStalled", "rollout-stalled", warning, 30*time.Minute, "", "the rollout in {{ $labels.namespace }} should move elections, and has moved none for 30 minutes")
-	still.Expr = fmt.Sprintf("max by (namespace) (%s) == 1 unless max by (namespace) (changes(%s[30m])) > 0", phase("Progressing"), a.selected("primacy_rollout_moved_elections"))
+	still.Expr = fmt.Sprintf("max by (namespace) (%s) == 1 unless max by (namespace) (changes(%s[30m])) > 0", phase("Pending|Progressing"), a.selected("primacy_rollout_moved_elections")) // Pending: no controller begins it
 	return append(all, degraded, still)
 }
 

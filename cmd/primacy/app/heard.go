@@ -54,22 +54,22 @@ func preferredAs(text string) record.Preferred {
 
 // heard waits until all living members have seen the plan, and notes those that do not see it. It says nothing if somebody has stored another
 // plan meanwhile.
-func (s *steerCommand) heard(ctx context.Context, plan rollout.Plan) {
-	names := s.stillDeaf(ctx, func(r status.Report) []string { return unhearing(r, s.group, plan) })
+func (g *groupCommand) heard(ctx context.Context, plan rollout.Plan) {
+	names := g.stillDeaf(ctx, func(r status.Report) []string { return unhearing(r, g.group, plan) })
 	if names == nil {
 		return
 	}
-	now, err := steering.Load(ctx, s.maps(), s.group)
+	now, err := steering.Load(ctx, g.maps(), g.group)
 	if unset := record.Prefer(""); err != nil || now.Plan.Kept(time.Now()).Digest(unset) != plan.Digest(unset) {
 		return
 	}
-	fmt.Fprintf(s.notes, "warning: %s: this is stored, and not seen after %v. A member that does not see it does not obey: it cannot read what is stored (see its log), or %s\n",
+	fmt.Fprintf(g.notes, "warning: %s: this is stored, and not seen after %v. A member that does not see it does not obey: it cannot read what is stored (see its log), or %s\n",
 		strings.Join(names, ", "), hearsWithin, deaf)
 }
 
 // stillDeaf waits until there are no unhearing members any more, and returns those that are left, sorted.
-func (s *steerCommand) stillDeaf(ctx context.Context, unhearing func(status.Report) []string) (names []string) {
-	if _, err := awaited(ctx, hearsWithin, s.follow, func(r status.Report) (string, error) {
+func (g *groupCommand) stillDeaf(ctx context.Context, unhearing func(status.Report) []string) (names []string) {
+	if _, err := awaited(ctx, hearsWithin, g.follow, func(r status.Report) (string, error) {
 		names = unhearing(r)
 		return strings.Join(names, ", "), nil
 	}); err == nil || ctx.Err() != nil {

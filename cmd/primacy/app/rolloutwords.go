@@ -27,6 +27,9 @@ type word struct {
 	obey func(shown, now rollout.Plan) (rollout.Plan, error)
 	// done is the message afterwards.
 	done string
+	// lasting says that members prefer what the word makes them prefer until somebody says another word, so that the
+	// command can name the members that do not see it.
+	lasting bool
 	// full replaces the word if --full is given; nil if there is no such flag.
 	full *word
 }
@@ -50,8 +53,8 @@ analysis, or for elections that are on their way. With --full, skip to the last 
 		},
 		{
 			use: "pause", short: "Hold the rollout where it is",
-			long: `Hold the rollout where it is. What has moved stays where it is; nothing more moves until
-"resume" or "promote".`,
+			long: `Hold the rollout where it is. What has moved stays where it is, and elections on their way still
+arrive; nothing more sets out until "resume" or "promote".`,
 			holds: sameRollout, obey: alike(rollout.Plan.Pause), done: "is held where it is",
 		},
 		{
@@ -65,7 +68,7 @@ analysis, or for elections that are on their way. With --full, skip to the last 
 member obeys by itself. It works without a live controller, and with an unreadable rollout
 status. From then on the canary is blocked and elections prefer the stable revision, whatever
 the default is, until "retry", "end" or another "start".`,
-			moves: goBack, holds: sameRollout, obey: alike(rollout.Plan.Abort), done: "is aborted: every election goes back",
+			moves: goBack, holds: sameRollout, obey: alike(rollout.Plan.Abort), done: "is aborted: every election goes back", lasting: true,
 		},
 		{
 			use: "retry", short: "Begin anew after an abort or a rollback, or go on in spite of failures",
@@ -81,7 +84,7 @@ the default revision again, and the canary is no longer blocked.
 
 It refuses while a member sees the canary as the default revision, since every election
 would move to the canary at once. Name another default first, with "primacy revision set".`,
-			moves: followsAgain, forbids: wouldReturn, holds: unchanged, done: "is ended: elections follow the default revision",
+			moves: followsAgain, forbids: wouldReturn, holds: unchanged, done: "is ended: elections follow the default revision", lasting: true,
 			obey: alike(func(p rollout.Plan) (rollout.Plan, error) { return p.End(time.Now()) }),
 		},
 	}
@@ -162,11 +165,13 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 	for _, line := range view.Standing(stored.Plan) {
 		fmt.Fprintf(r.notes, "note: %s\n", line)
 	}
+	looked := false
 	if w.moves != nil {
 		what := "leadership will move"
 		report, err := r.look(ctx)
 		switch {
 		case err == nil:
+			looked = true
 			p := prospect{stored.Plan, next, report, r.group, r.rulebook}
 			if w.forbids != nil {
 				if err := w.forbids(p); err != nil {
@@ -196,10 +201,20 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 	if dry {
 		return r.say("%s %s; nothing was changed (--dry-run)", name, w.done)
 	}
-	if err := r.change(ctx, obey); err != nil {
+	var after rollout.Plan
+	if err := r.change(ctx, func(now rollout.Plan) (_ rollout.Plan, err error) {
+		after, err = obey(now)
+		return after, err
+	}); err != nil {
 		return err
 	}
-	return r.say("%s %s (primacy rollout status -w shows how)", name, w.done)
+	if err := r.say("%s %s (primacy rollout status -w shows how)", name, w.done); err != nil {
+		return err
+	}
+	if w.lasting && looked {
+		r.heard(ctx, after)
+	}
+	return nil
 }
 
 // explainBroken adds mistakes in the stored plan to the reason why a word was refused.

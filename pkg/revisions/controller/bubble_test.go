@@ -52,6 +52,8 @@ type crowd struct {
 	twice []string
 	// failing maps an election to the revision whose runners fail in it.
 	failing map[string]string
+	// behind are members to join that see no plan.
+	behind []string
 }
 
 // citizen is one member of a crowd.
@@ -81,11 +83,17 @@ func newCrowd(t *testing.T, elections ...mixed) *crowd {
 	if testing.Verbose() {
 		c.log, _ = zap.NewDevelopment(zap.IncreaseLevel(zap.WarnLevel), zap.WithClock(wall{}), zap.WithCaller(false), zap.AddStacktrace(zap.DPanicLevel))
 	}
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "revisions"}, Data: map[string]string{"default": "red"}}
-	if _, err := c.maps.Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	c.preferRed(c.maps)
 	return c
+}
+
+// preferRed makes red the default revision.
+func (c *crowd) preferRed(maps *mapstest.Maps) {
+	c.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "revisions"}, Data: map[string]string{"default": "red"}}
+	if _, err := maps.Create(c.Context(), cm, metav1.CreateOptions{}); err != nil {
+		c.Fatal(err)
+	}
 }
 
 type wall struct{}
@@ -101,8 +109,13 @@ func (c *crowd) join(weight int, names ...string) {
 			crowd: c, name: name, Member: election.Member{Revision: revisionOf(name), Weight: weight},
 			leases: c.leases.Store(), others: c.others.Store(), changed: make(chan struct{}),
 		}
-		byDefault := revisions.NewSwitch(configmap.New(c.maps, configmap.Key{Namespace: "edge", Name: "revisions", Key: "default"}, nil))
-		m.plans = steering.New(c.maps, "edge", groupName, byDefault, c.clock, nil)
+		maps := c.maps
+		if slices.Contains(c.behind, name) {
+			maps = mapstest.New()
+			c.preferRed(maps)
+		}
+		byDefault := revisions.NewSwitch(configmap.New(maps, configmap.Key{Namespace: "edge", Name: "revisions", Key: "default"}, nil))
+		m.plans = steering.New(maps, "edge", groupName, byDefault, c.clock, nil)
 		var err error
 		m.manager, err = election.NewManager(election.Config{
 			Group: groupName, Host: name, Member: m.Member, Locks: m.leases, Timing: timing, Preferences: m.plans, Clock: c.clock,

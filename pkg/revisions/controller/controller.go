@@ -96,12 +96,17 @@ type tenure struct {
 	notBefore record.Instant
 	// said is the last logged obstacle; empty while there is none.
 	said string
+	// blindSince is since when the controller has not seen its group; zero while it does. blindSaid: that is logged.
+	blindSince record.Instant
+	blindSaid  bool
 	// mended is the last plan whose unreadable status we replaced.
 	mended *rollout.Plan
 	// promoted is the UID of the rollout whose canary we made the default; untilDefault is when we
 	// may try to write the default again.
 	promoted     string
 	untilDefault record.Instant
+	// saidDefault is the last logged reason why the default could not be written.
+	saidDefault string
 }
 
 // busy says whether there is a rollout to drive, or a status to write again.
@@ -137,6 +142,7 @@ func (t *tenure) drive(ctx context.Context) error {
 	defer alarm.Stop()
 	elections, others := t.Elections()
 	t.eyes = newEyes(t.Config, elections)
+	t.blindSince, t.blindSaid = 0, false
 	heard, close := t.eyes.open(ctx)
 	defer close()
 	for {
@@ -175,5 +181,5 @@ func (t *tenure) drive(ctx context.Context) error {
 var (
 	errBlind      = errors.New("cannot read the rollout's status, and know no earlier one: nothing moves (primacy rollout abort takes every election to stable; primacy rollout retry starts again)")
 	errSpecBroken = errors.New("what is stored of the rollout itself cannot be read, so it stays where it is (correct the key rollout of its ConfigMap)")
-	errDeposed    = errors.New("a controller of a later term is at work")
+	errDeposed    = errors.New("a controller of a later term is at work (where the plan was restored from another cluster, none is: primacy rollout abort and then retry begin the rollout again)")
 )

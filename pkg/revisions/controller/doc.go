@@ -3,8 +3,9 @@
 //
 // While its term lasts it watches the locks and sessions of the realm (the stores of the group), as
 // every member does, makes a rollout.Seen of them, and writes the result of rollout.Advance into the
-// status. Its decisions depend on nothing in memory: where one controller stops, the next goes on. It
-// watches only while there is a rollout to drive.
+// status. Where one controller stops, the next goes on. Only what it has seen is in its memory: since when
+// it sees its group without a gap, and since when members see the same preference. Waits for elections on
+// their way do not count earlier time. It watches only while there is a rollout to drive.
 //
 // # Who may write
 //

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -22,12 +23,12 @@ type eyes struct {
 	elections []election.Spec
 	streams   map[lock.Store]*stream
 	members   *members.Directory
-	// digest is the digest of the controller's preference at the last look; divided says whether some
-	// member published another digest then. agreedAt is when all members began to publish the same
-	// digest.
-	digest   string
-	divided  bool
-	agreedAt record.Instant
+	// digest is the digest of the controller's preference at the last look. views says, for each member that lived then,
+	// whether it published the same digest.
+	digest string
+	views  map[string]view
+	// since is when we began to see the group without a gap; latest is when we last saw it.
+	since, latest record.Instant
 	// pulses are the latest beats, by session name.
 	pulses map[string]pulse
 }
@@ -41,6 +42,8 @@ type stream struct {
 	since map[string]firstSight
 	// listed: we have had a list. whole: and the stream is not broken.
 	listed, whole bool
+	// trouble is why the stream broke last; nil if it never did.
+	trouble error
 }
 
 // pulse is the latest beat of a member, and when we first saw that beat.
@@ -70,6 +73,12 @@ func (p pulse) heard(now record.Instant) []time.Duration {
 		heard = append(heard, now.Sub(b))
 	}
 	return heard
+}
+
+// view is since when a member has published the same digest of the preference as the controller, or another one.
+type view struct {
+	same  bool
+	since record.Instant
 }
 
 // heard is an event of a stream, or the reason why the stream ended.
@@ -179,7 +188,7 @@ func (e *eyes) see(s *stream, event lock.Event, at record.Instant) {
 			e.meet(event.Entry, at)
 		}
 	case lock.Broken:
-		s.whole = false
+		s.whole, s.trouble = false, event.Err
 	}
 }
 
@@ -230,6 +239,24 @@ func (e *eyes) whole() bool {
 	}
 	return true
 }
+
+// missing says what the eyes do not see, for people.
+func (e *eyes) missing() error {
+	if s := e.streams[e.Sessions]; !s.whole {
+		return fmt.Errorf("cannot see the sessions of the members: %w", cmp.Or(s.trouble, errNoList))
+	}
+	for _, el := range e.elections { // in the order of the configuration
+		if s := e.streams[el.Locks]; !s.whole {
+			return fmt.Errorf("cannot see the lock of election %s: %w (may this member list and watch it? what it logs of its watches says more)", el.Name, cmp.Or(s.trouble, errNoList))
+		}
+	}
+	return errNoBeat
+}
+
+var (
+	errNoList = errors.New("no list has come")
+	errNoBeat = errors.New("cannot see the beats of this member's own session: its watch shows nothing, or the API server takes no beats")
+)
 
 // pulseOf returns the pulse of a living member.
 func (e *eyes) pulseOf(identity string) (latest pulse, ok bool) {

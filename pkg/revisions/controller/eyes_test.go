@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/priority"
@@ -29,7 +30,7 @@ type unread struct{ lock.Store }
 
 func newWorld() *world {
 	store := &unread{}
-	e := newEyes(Config{Group: "edge", Sessions: store, Timing: record.Timing{LeaseDuration: lasts, StandDown: time.Minute}},
+	e := newEyes(Config{Group: "edge", Sessions: store, Clock: clock.Boottime(), Timing: record.Timing{LeaseDuration: lasts, StandDown: time.Minute}},
 		[]election.Spec{{Name: "web", Lock: "web", Locks: store}})
 	return &world{eyes: e, s: e.streams[store]}
 }
@@ -89,6 +90,25 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	w.see(w.s, lock.Event{Kind: lock.Resumed}, record.Instant(20*s))
 	if m := w.believes(t, 20*s, true); m.canary("web", priority.RevisionLocation{}, "", record.Prefer("green")) != other || m.eyes.pulses["primacy-edge-green-1-0"].heard(m.at)[0] != 0 {
 		t.Errorf("a break of the stream is taken for the silence of a member: %v", m.eyes.pulses)
+	}
+}
+
+// TestSinceWhenItSees checks that a controller counts waits anew after it has not seen its group for a while, and not after
+// a short break of a stream.
+func TestSinceWhenItSees(t *testing.T) {
+	const s = time.Second
+	w := newWorld()
+	w.list(1*s, w.session(me, "red", 1))
+	for beat, tt := range []struct{ at, since time.Duration }{{1 * s, 1 * s}, {3 * s, 1 * s}, {6 * s, 1 * s}, {10 * s, 10 * s}, {12 * s, 10 * s}} {
+		if tt.at == 6*s {
+			w.see(w.s, lock.Event{Kind: lock.Broken}, record.Instant(4*s))
+			w.believes(t, 4*s, false)
+			w.see(w.s, lock.Event{Kind: lock.Resumed}, record.Instant(5*s))
+		}
+		w.beat(tt.at, me, "red", uint64(beat)+2)
+		if w.believes(t, tt.at, true); w.since != record.Instant(tt.since) {
+			t.Errorf("at %v it has seen its group since %v, want %v", tt.at, time.Duration(w.since), tt.since)
+		}
 	}
 }
 

@@ -35,8 +35,9 @@ func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.In
 	}
 	m, ok := t.eyes.moment(t.term.Election, t.term.Identity, now)
 	if !ok {
-		return 0 // our own next beat will be an event that wakes us
+		return t.blind(now)
 	}
+	t.blindSince, t.blindSaid = 0, false
 	out := t.advance(*sight.Plan, m, sight)
 	mend := t.damaged() && t.mended != sight.Plan
 	if mend || out.Status.Sealed().Checksum != stored(sight.Plan.Status) {
@@ -62,6 +63,22 @@ func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.In
 		wake = sooner(wake, now.Add(max(0, ends.Sub(t.Clock.Wall()))))
 	}
 	return sooner(wake, t.makeDefault(ctx, sight))
+}
+
+// blind says what the controller does not see, once that has lasted for a leaseDuration. It returns when to look again if no
+// event comes: our own next beat is one.
+func (t *tenure) blind(now record.Instant) (wake record.Instant) {
+	if t.blindSince == 0 {
+		t.blindSince = now
+	}
+	switch late := t.blindSince.Add(t.Timing.LeaseDuration); {
+	case now < late:
+		return late
+	case !t.blindSaid:
+		t.blindSaid = true
+		t.trouble(t.eyes.missing())
+	}
+	return 0
 }
 
 // stored returns the checksum of a status that was read; empty for nil.
@@ -153,7 +170,10 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 	case errors.Is(err, revisions.ErrNotWritable):
 		t.promoted = spec.UID // the status says what the operator must do
 	case err != nil:
-		t.Log.Warn("the default revision could not be set; the rollout is complete once it is", zap.String("revision", spec.Canary), zap.Error(err))
+		if text := err.Error(); text != t.saidDefault {
+			t.saidDefault = text
+			t.Log.Warn("the default revision could not be set; the rollout is complete once it is", zap.String("revision", spec.Canary), zap.Error(err))
+		}
 		t.untilDefault = now.Add(againDefault)
 		return t.untilDefault
 	default:

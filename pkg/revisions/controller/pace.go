@@ -12,18 +12,21 @@ import (
 // How long the holder may rightly keep an election that prefers the canary.
 
 // heldUntil is the later of two times: when the present term is minHold old, and when the holder
-// began to count preemptDelay. Members begin that count again once all see the same preference.
+// began to count preemptDelay. It begins that count again once it and the next leader see the same preference.
 // heldUntil is zero if the election has neither delay. The record gives the term's start by the
 // holder's clock; but the term began no later than we first saw it.
-func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
-	wallAt := func(at record.Instant) time.Time { return m.eyes.Clock.Wall().Add(-m.at.Sub(at)) }
+func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Duration, pair ...string) (until time.Time) {
 	if e.Timing.PreemptDelay > 0 {
-		until = wallAt(m.eyes.agreedAt)
+		agreed := m.eyes.since
+		for _, identity := range pair {
+			agreed = max(agreed, m.agreed(identity, patience))
+		}
+		until = m.wallAt(agreed)
 	}
 	if e.Timing.MinHold == 0 || !m.Lead(entry) {
 		return until
 	}
-	began := wallAt(m.eyes.streams[e.Locks].since[e.Lock].at)
+	began := m.wallAt(m.eyes.streams[e.Locks].since[e.Lock].at)
 	if acquired := entry.Record.Acquired; acquired.Before(began) {
 		began = acquired
 	}
@@ -32,6 +35,23 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry) (until time.Time) {
 	}
 	return until
 }
+
+// agreed is since when a member has seen the controller's preference; zero for nobody's identity. While it sees another one, that
+// is now, give or take a quarter of the patience: the status must not change with each look.
+func (m moment) agreed(identity string, patience time.Duration) record.Instant {
+	v, known := m.eyes.views[identity]
+	switch quarter := patience / 4; {
+	case !known:
+		return 0
+	case v.same || quarter == 0:
+		return v.since
+	default:
+		return v.since.Add(m.at.Sub(v.since) / quarter * quarter)
+	}
+}
+
+// wallAt is what the wall clock showed at an instant.
+func (m moment) wallAt(at record.Instant) time.Time { return m.wall.Add(-m.at.Sub(at)) }
 
 // delay is how long a move may take after heldUntil if all is well.
 func (m moment) delay(e election.Spec, entry lock.Entry) time.Duration {

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"time"
+
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/members"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -14,6 +16,7 @@ type moment struct {
 	eyes *eyes
 	own  string // the controller's own election
 	at   record.Instant
+	wall time.Time // what the wall clock showed at that instant
 	members.Living
 }
 
@@ -27,7 +30,11 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 	if !ok || at.Sub(me.at) > me.duration/2 {
 		return moment{}, false
 	}
-	m := moment{eyes: e, own: own, at: at}
+	if e.latest == 0 || at.Sub(e.latest) > me.duration/2 {
+		e.since = at // nobody can say what could have moved meanwhile
+	}
+	e.latest = at
+	m := moment{eyes: e, own: own, at: at, wall: e.Clock.Wall()}
 	m.Living = e.members.Living(at)
 	for _, p := range m.Members {
 		pulse, _ := e.pulseOf(p.Identity)
@@ -41,7 +48,7 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 
 // seen makes a rollout.Seen of the moment.
 func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
-	seen := rollout.Seen{Own: m.own, Default: s.Default.For(m.own), Paused: plan.Standstill != nil}
+	seen := rollout.Seen{Own: m.own, Default: s.Default.For(m.own), Paused: plan.Standstill != nil, Since: m.wallAt(m.eyes.since)}
 	digest := steering.Combine(plan, s.Default).Digest()
 	for _, p := range m.Members {
 		pulse, _ := m.eyes.pulseOf(p.Identity)
@@ -49,21 +56,36 @@ func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
 			Identity: p.Identity, Revision: p.Revision, Ready: p.Ready, Standing: p.Standing,
 			Duration: pulse.duration, Heard: pulse.heard(m.at),
 		})
-		if p.Preference != digest {
+	}
+	m.compare(digest)
+	for _, p := range m.Members {
+		pulse, _ := m.eyes.pulseOf(p.Identity)
+		if v := m.eyes.views[p.Identity]; !v.same {
 			seen.Divided = append(seen.Divided, p.Identity)
+			if m.at.Sub(v.since) > pulse.duration {
+				seen.Behind = append(seen.Behind, p.Identity)
+			}
 		}
 	}
-	m.agree(digest, seen.Divided)
 	for _, e := range m.eyes.elections {
 		seen.Elections = append(seen.Elections, m.election(e, plan))
 	}
 	return seen
 }
 
-// agree records our preference's digest, and whether members publish another digest.
-func (m moment) agree(digest string, divided []string) {
-	if e, some := m.eyes, len(divided) > 0; some || e.divided || e.digest != digest {
-		e.digest, e.divided, e.agreedAt = digest, some, m.at
+// compare notes which members publish the digest of the controller's preference, and since when.
+func (m moment) compare(digest string) {
+	before := m.eyes.views
+	if m.eyes.digest != digest {
+		before = nil
+	}
+	m.eyes.digest, m.eyes.views = digest, map[string]view{}
+	for _, p := range m.Members {
+		now := view{p.Preference == digest, m.at}
+		if last, known := before[p.Identity]; known && last.same == now.same {
+			now = last
+		}
+		m.eyes.views[p.Identity] = now
 	}
 }
 
@@ -83,11 +105,12 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	canary := record.Prefer(plan.Rollout.Canary)
 	canary.Drained = plan.DrainedHosts()
 	out.Canary = m.canary(e.Name, e.Policy, out.Holder, canary)
-	out.HeldUntil, out.Delay = m.heldUntil(e, entry), m.delay(e, entry)
+	out.HeldUntil, out.Delay = m.heldUntil(e, entry, plan.Rollout.AcquireTimeout, out.Holder, out.Canary), m.delay(e, entry)
 	if entry.Absent() {
 		return out
 	}
 	out.Lost = m.eyes.members.Lost(entry.Record.History, plan.Rollout.Canary)
+	out.StableLost = m.eyes.members.Lost(entry.Record.History, plan.Rollout.Stable)
 	return out
 }
 

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
@@ -75,12 +76,21 @@ func (l listener) Shown(o runtime.Object) error {
 	return nil
 }
 
-// listTimeout is how long one list may take.
-const listTimeout = 10 * time.Second
+const (
+	// listTimeout is how long one list may take.
+	listTimeout = 10 * time.Second
+	// openTimeout is how long the server may take to answer a watch. It answers at once, even if nothing changes.
+	openTimeout = 30 * time.Second
+)
 
-// We ask the server to end a watch after a random time between watchSeconds and twice that, so that
-// many watches don't start again at the same moment.
-const watchSeconds = 300
+const (
+	// We ask the server to end a watch after a random time between watchSeconds and twice that, so that
+	// many watches don't start again at the same moment.
+	watchSeconds = 300
+	// overtime is how much longer a watch may last. A server or a proxy that does not end it may have lost it, and with it
+	// what changed since.
+	overtime = 30 * time.Second
+)
 
 // Follow passes news of the object to the listener until ctx ends.
 func (r Object) Follow(ctx context.Context, l Listener) {
@@ -98,10 +108,8 @@ func (r Object) follow(ctx context.Context, l Listener) error {
 	if err != nil {
 		return err
 	}
-	stream, err := r.Watch(ctx, r.only(metav1.ListOptions{
-		ResourceVersion: version,
-		TimeoutSeconds:  new(watchSeconds + rand.Int64N(watchSeconds)),
-	}))
+	lasts := watchSeconds + rand.Int64N(watchSeconds)
+	stream, err := r.open(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &lasts})
 	if err != nil {
 		return err
 	}
@@ -111,10 +119,14 @@ func (r Object) follow(ctx context.Context, l Listener) error {
 		}
 	}()
 	l.Readable()
+	over := clock.NewTimer(time.Duration(lasts)*time.Second + overtime)
+	defer over.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-over.C:
+			return nil // the next list shows what we may have missed
 		case e, open := <-stream.ResultChan():
 			if !open {
 				return nil
@@ -125,6 +137,33 @@ func (r Object) follow(ctx context.Context, l Listener) error {
 		}
 	}
 }
+
+// open opens a watch, which lasts until ctx ends. It gives up if the server does not answer.
+func (r Object) open(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	late := clock.AfterFunc(openTimeout, func() { giveUp(errNoAnswer) })
+	stream, err := r.Watch(ctx, r.only(o))
+	late.Stop()
+	if err == nil {
+		return closing{stream, giveUp}, nil
+	}
+	if context.Cause(ctx) == errNoAnswer {
+		err = errNoAnswer
+	}
+	giveUp(nil)
+	return nil, err
+}
+
+var errNoAnswer = fmt.Errorf("no answer to a watch within %v (is the API server, or a proxy before it, overloaded?)", openTimeout)
+
+// closing is a stream that ends its context, too.
+type closing struct {
+	watch.Interface
+	end context.CancelCauseFunc
+}
+
+// Stop implements watch.Interface.
+func (c closing) Stop() { c.Interface.Stop(); c.end(nil) }
 
 // list makes a consistent read. It returns the version from which to watch.
 func (r Object) list(ctx context.Context, l Listener) (string, error) {

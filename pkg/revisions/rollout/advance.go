@@ -21,8 +21,8 @@ func Advance(spec Spec, last *Status, seen Seen, now time.Time) Next {
 		l.begin()
 	}
 	l.st.Generation = spec.Generation
-	// If the last controller's clock was ahead of ours, the step starts now.
-	l.st.StepStarted = earlier(l.st.StepStarted, l.now)
+	// If the last controller's clock was ahead of ours, the rollout and its step start now.
+	l.st.Began, l.st.StepStarted = earlier(l.st.Began, l.now), earlier(l.st.StepStarted, l.now)
 	switch phase := l.st.Phase; {
 	case spec.Abort:
 		l.takeBack(Aborted, "aborted by an operator: every election prefers "+spec.Stable)
@@ -168,6 +168,10 @@ func (l *look) walk() (more bool) {
 func (l *look) stepDone() bool {
 	step := l.step()
 	switch step.Kind() {
+	case StepPause, StepAnalysis:
+		l.grow() // the rollout may have gone on without some elections of earlier steps
+	}
+	switch step.Kind() {
 	case StepPause:
 		l.st.Phase = Paused
 		if step.Pause.Duration == 0 {
@@ -257,7 +261,11 @@ func (l *look) at(what string) string {
 }
 
 func (l *look) progress() string {
-	return fmt.Sprintf("%d on their way, %d wait for their turn, %d without a ready member of %s", len(l.st.Moving), l.waiting, len(l.st.Absent), l.spec.Canary)
+	text := fmt.Sprintf("%d on their way, %d wait for their turn, %d without a ready member of %s", len(l.st.Moving), l.waiting, len(l.st.Absent), l.spec.Canary)
+	if behind := l.seen.Behind; len(l.st.Moving) > 0 && len(behind) > 0 {
+		text += "; nothing moves from or to members that see another preference: " + firstOf(behind) + " (primacy status shows it)"
+	}
+	return text
 }
 
 // firstOf returns a text with the first name, and how many more there are.

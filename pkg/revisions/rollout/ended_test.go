@@ -102,3 +102,16 @@ func TestEnd(t *testing.T) {
 		t.Errorf("a rollout that cannot be read was ended: %v", err)
 	}
 }
+
+// TestClockThatWasAhead checks that the times of a controller whose clock was ahead count from now for the next one: else
+// losses of the canary would be older than the rollout for as long, and no check would count them.
+func TestClockThatWasAhead(t *testing.T) {
+	w := newWorld(t, 4, specOf(weigh(50), pause(time.Hour), weigh(100)))
+	w.now = start.Add(5 * time.Hour)
+	w.round()
+	w.now = start
+	w.look()
+	if s := w.plan.Status; s.Began.After(start) || s.StepStarted.After(start) {
+		t.Errorf("at %v the rollout began at %v, and its step at %v", start, s.Began, s.StepStarted)
+	}
+}

@@ -59,8 +59,10 @@ func (l *look) follow() {
 
 // since returns when our wait begins for an election that was on its way at the last look; known is
 // what that look computed. A new holder postpones it, since its own minHold begins, and so does a new
-// preference, since preemptDelay starts again. A clock that was set back makes no wait longer.
+// preference, since preemptDelay starts again. So does a time in which no controller saw the group: in an outage of the
+// API server nothing can move. A clock that was set back makes no wait longer.
 func (l *look) since(e Election, known Time) Time {
+	known = later(known, At(l.seen.Since))
 	if e.HeldUntil.After(l.now.Time) || e.Delay > 0 {
 		known = later(known, At(e.HeldUntil.Add(e.Delay)))
 	}

@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"testing"
@@ -202,4 +203,47 @@ func TestRankStays(t *testing.T) {
 			t.Errorf("rank of %q is %s, want %s", name, got, want)
 		}
 	}
+}
+
+// TestReadyDuringPause checks that an election that the rollout went on without moves as soon as a member of the canary is
+// ready, also where the rollout waits by now; and that nothing more moves then.
+func TestReadyDuringPause(t *testing.T) {
+	for name, wait := range map[string]Step{"pause": pause(0), "analysis": analyse(time.Hour)} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 4, specOf(weigh(50), wait, weigh(100)))
+			late := w.firstInRank()
+			w.ready[late] = false
+			for range 3 {
+				w.round()
+			}
+			if w.plan.Status.Step != 2 || len(w.canarys()) != 1 {
+				t.Fatalf("step %d, the canary's are %v", w.plan.Status.Step, w.canarys())
+			}
+			w.ready[late] = true
+			for range 3 {
+				w.round()
+			}
+			if w.plan.Status.Step != 2 || len(w.canarys()) != 2 || !slices.Contains(w.canarys(), late) || w.leads[late] != "green" {
+				t.Errorf("step %d, the canary's are %v; %s is led by %s", w.plan.Status.Step, w.canarys(), late, w.leads[late])
+			}
+			w.say(Plan.Pause)
+			w.ready[late] = true
+			w.round()
+			if len(w.canarys()) != 2 {
+				t.Errorf("paused by an operator, the canary's are %v", w.canarys())
+			}
+		})
+	}
+}
+
+// firstInRank returns the election that a weight moves first.
+func (w *world) firstInRank() string {
+	return slices.MinFunc(slices.Collect(maps.Keys(w.leads)), func(a, b string) int {
+		if a == own {
+			return 1
+		} else if b == own {
+			return -1
+		}
+		return cmp.Compare(RankOf(uid, a), RankOf(uid, b))
+	})
 }

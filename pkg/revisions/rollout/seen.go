@@ -16,6 +16,9 @@ type Seen struct {
 	Own string
 	// Members are all living members, the controller's own among them.
 	Members []Member
+	// Since is when the controller began to see its group, and has seen it without a gap from then on. Nobody can say what
+	// could have moved before. Zero if the controller has always seen the group.
+	Since time.Time
 	// Failures are what the checks find at this moment.
 	Failures []Failure
 	// Default is what the default source says.
@@ -25,6 +28,8 @@ type Seen struct {
 	// Divided lists the identities of living members whose published digest of the preference
 	// differs from the controller's.
 	Divided []string
+	// Behind lists those of them for which that has lasted: longer than members usually need to see a change.
+	Behind []string
 }
 
 // Election is what is seen of one election.
@@ -50,6 +55,8 @@ type Election struct {
 	// Lost lists when a member of the canary lost the lock against its will, as far as the lock's
 	// history goes, oldest first.
 	Lost []time.Time
+	// StableLost is the same for members of stable.
+	StableLost []time.Time
 }
 
 // Following says whether an election follows revisions.

@@ -119,6 +119,10 @@ func (s Stored) Replace(ctx context.Context, client coreclient.ConfigMapInterfac
 	if err != nil {
 		return err
 	}
+	if before[rollout.KeyHistory] != after[rollout.KeyHistory] && !s.Readable(rollout.KeyHistory) {
+		return fmt.Errorf("cannot add to the history, since what is stored of it cannot be read: %w (correct or remove the key %s of configmap %s)",
+			s.Mistakes, rollout.KeyHistory, rollout.ObjectName(s.group))
+	}
 	if s.object == nil {
 		if len(after) == 0 {
 			return nil

@@ -3,13 +3,14 @@ package acquired
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
 )
 
 // Check fails for an election that has been on its way to a ready member of the canary for
-// the spec's acquireTimeout.
+// the spec's acquireTimeout, in the sight of one controller.
 type Check struct{}
 
 // Name implements check.Check.
@@ -22,7 +23,11 @@ func (Check) Find(s check.Sight) (found []rollout.Failure) {
 		since[m.Election] = m.Since
 	}
 	for _, e := range s.InReach() {
-		began, moving := since[e.Name]
+		last, moving := since[e.Name]
+		began := last.Time
+		if s.Seen.Since.After(began) {
+			began = s.Seen.Since
+		}
 		if !moving || e.Revision == s.Spec.Canary || e.Canary == "" || s.Now.Before(began.Add(s.Spec.AcquireTimeout)) {
 			continue
 		}
@@ -30,8 +35,13 @@ func (Check) Find(s check.Sight) (found []rollout.Failure) {
 		if e.Holder != "" {
 			holder = e.Holder + " leads on"
 		}
-		found = append(found, rollout.Failure{Election: e.Name,
-			What: fmt.Sprintf("not acquired within %v although %s is ready: %s", s.Spec.AcquireTimeout, e.Canary, holder)})
+		what := fmt.Sprintf("not acquired within %v although %s is ready: %s", s.Spec.AcquireTimeout, e.Canary, holder)
+		for _, identity := range []string{e.Holder, e.Canary} {
+			if slices.Contains(s.Seen.Divided, identity) {
+				what += ", and " + identity + " sees another preference"
+			}
+		}
+		found = append(found, rollout.Failure{Election: e.Name, What: what})
 	}
 	return found
 }

@@ -3,6 +3,8 @@ package flaps
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
@@ -19,7 +21,9 @@ const (
 // Check fails for an election in reach that members of the canary lost more than once since the
 // rollout began, within five times the spec's acquireTimeout. They lost it if their work failed, or
 // if their sessions ended, or were not seen, while they led. A voluntary release is no loss: an
-// exchanged election, a member that leaves, a move for rank.
+// exchanged election, a member that leaves, a move for rank. A loss does not count if members of stable
+// lost an election at about the same time, within half the acquireTimeout: then the API server answered
+// nobody. They lead the controller's own election until the end.
 type Check struct{}
 
 // Name implements check.Check.
@@ -34,7 +38,7 @@ func (Check) Find(s check.Sight) (found []rollout.Failure) {
 	for _, e := range s.InReach() {
 		n := 0
 		for _, at := range e.Lost {
-			if at.After(from) && !at.After(s.Now) {
+			if at.After(from) && !at.After(s.Now) && !stableLost(s, at) {
 				n++
 			}
 		}
@@ -44,4 +48,11 @@ func (Check) Find(s check.Sight) (found []rollout.Failure) {
 		}
 	}
 	return found
+}
+
+// stableLost says whether members of stable lost an election at about that time.
+func stableLost(s check.Sight, at time.Time) bool {
+	return slices.ContainsFunc(s.Seen.Elections, func(e rollout.Election) bool {
+		return slices.ContainsFunc(e.StableLost, func(other time.Time) bool { return other.Sub(at).Abs() <= s.Spec.AcquireTimeout/2 })
+	})
 }

@@ -75,13 +75,15 @@ func (w *world) preferenceBound() time.Duration {
 const calmTerms = 6
 
 // termsInCalm is calmTerms, or more if a nominee may need longer to answer than the others wait for it:
-// such a nominee is tried again, at doubling intervals.
+// such a nominee is tried again, at doubling intervals. It is also more if members have different timings: they do not agree
+// on how long a fallen member stays on probation, so one of them may move the lock to it while another takes the lock back.
 func (w *world) termsInCalm() int {
-	patience, slow := w.timing.NominateDelay, time.Duration(0)
+	patience, slow, alike := w.timing.NominateDelay, time.Duration(0), true
 	for _, h := range w.hosts {
 		patience, slow = min(patience, h.timing.NominateDelay), max(slow, h.link.most)
+		alike = alike && h.timing.StandDown == w.hosts[0].timing.StandDown
 	}
-	if 2*slow+2*time.Millisecond < patience { // the event and the write
+	if alike && 2*slow+2*time.Millisecond < patience { // the event and the write
 		return calmTerms
 	}
 	return calmTerms * len(w.hosts)

@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,6 +61,33 @@ func TestOppositeMovesEndUpLed(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestWhoCannotWriteTheNewLockLetsGo checks that a member lets go of the old lock if the store refuses its writes of the
+// new one, for as long as another member may lead that can write both.
+func TestWhoCannotWriteTheNewLockLetsGo(t *testing.T) {
+	for to := range 2 {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t)
+			other := g.realm.Beside()
+			lieIdle(t, g.realm, "a")
+			lieIdle(t, other, "a")
+			m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
+			[]*memory.Store{m1.store, m1.locks[1].Locks.(byName).Store}[to].On(memory.Put, memory.Named("a", memory.Reject(lock.ErrDenied)))
+			m1.has(to, m1.locks[1-to])
+			after(time.Minute) // m1 holds the old lock
+			m2.has(to, m2.locks[1-to])
+			after(20 * 15 * time.Second)
+			if at := workers(g.judge, "e"); !slices.Equal(at, []string{"m2"}) {
+				t.Errorf("at work: %v", at)
+			}
+			m1.leave(t)
+			m2.leave(t)
+			for _, o := range g.judge.overlaps() {
+				t.Error(o)
+			}
+		})
 	}
 }
 

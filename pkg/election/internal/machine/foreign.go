@@ -108,9 +108,9 @@ const maxSuspects = 8
 func (s *step) suspect(now suspect) {
 	same := func(o suspect) bool { return o.Identity == now.Identity && o.nameless == now.nameless }
 	others := s.lasting()
-	if i := slices.IndexFunc(others, same); i >= 0 && now.told {
-		now.Duration = max(now.Duration, others[i].Duration)
-		now.told = others[i].told // a claim that is shown late does not undo what we saw since
+	if i := slices.IndexFunc(others, same); i >= 0 && now.told { // a claim that is shown late does not undo what we saw since
+		now.Duration, now.at = max(now.Duration, others[i].Duration), max(now.at, others[i].at)
+		now.told = others[i].told
 	}
 	others = slices.DeleteFunc(others, same)
 	if len(others) >= maxSuspects {

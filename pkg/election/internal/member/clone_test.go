@@ -74,7 +74,7 @@ func everything() *Member {
 	m.created.elections = []string{"a"}
 	m.untold, m.room = []string{"a"}, make([]machine.Action, 1)
 	m.heard["x"], m.handed[c.lock] = sign{of: "y"}, true
-	m.trouble.note("write", "a", errors.New("x"))
+	m.trouble.note("write", lockName{name: "a"}, errors.New("x"))
 	return m
 }
 

@@ -116,7 +116,7 @@ func (m *Member) drop(c *contest) {
 	delete(m.sendings, c)
 	c.forgetNotices()
 	m.timers.set(c, 0)
-	m.trouble.forget(c.lock.name)
+	m.trouble.forget(c.lock)
 	m.going.remove(c)
 	m.dimmed.remove(c)
 	m.heedful.remove(c)

@@ -145,10 +145,13 @@ func (m *Member) written(c *contest, w machine.Write, a answer) {
 	if outcome == machine.Committed {
 		c.stored(w.Beat)
 	}
+	if c.outer != nil {
+		c.outer.waiting.failing = a.err != nil && outcome != machine.Conflicted
+	}
 	if outcome == machine.Conflicted {
-		m.trouble.note("write", c.lock.name, nil) // another member was faster
+		m.trouble.note("write", c.lock, nil) // another member was faster
 	} else {
-		m.trouble.note("write", c.lock.name, a.err)
+		m.trouble.note("write", c.lock, a.err)
 	}
 	m.handle(c, machine.WriteDone{
 		Beat: w.Beat, Answer: outcome, Record: a.entry.Record, Version: a.entry.Version,
@@ -159,7 +162,7 @@ func (m *Member) written(c *contest, w machine.Write, a answer) {
 }
 
 func (m *Member) readBack(c *contest, a answer) {
-	m.trouble.note("read", c.lock.name, a.err)
+	m.trouble.note("read", c.lock, a.err)
 	if a.err != nil {
 		m.handle(c, machine.ReadFailed{})
 		return

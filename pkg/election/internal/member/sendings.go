@@ -57,7 +57,7 @@ func (m *Member) altered(c *contest, r *record.Record) bool {
 		c.stored(s.beat)
 		return false
 	}
-	m.trouble.note("write", c.lock.name, fmt.Errorf("%s: %w: its times differ", c.lock.name, lock.ErrAltered))
+	m.trouble.note("write", c.lock, fmt.Errorf("%s: %w: its times differ", c.lock.name, lock.ErrAltered))
 	return true
 }
 

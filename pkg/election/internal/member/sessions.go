@@ -63,7 +63,7 @@ func (m *Member) sessionWritten(w session.Write, a answer) {
 	if a.outcome != lock.Unknown {
 		m.heardOf = m.now
 	}
-	m.trouble.note("session", w.Name, a.err)
+	m.trouble.note("session", lockName{Own, w.Name}, a.err)
 	m.answeredFor(a)
 	outcome := outcomeOf(a)
 	if outcome == machine.Refused {

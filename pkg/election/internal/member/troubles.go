@@ -16,7 +16,7 @@ type troubles struct {
 // trouble records the failures of one operation.
 type trouble struct {
 	// failing are the objects that fail now, concerned all that have failed since the trouble began.
-	failing, concerned map[string]bool
+	failing, concerned map[lockName]bool
 	told               map[string]bool // kinds of errors
 	// summary is the number of objects at which we log a summary.
 	summary int
@@ -26,16 +26,16 @@ type trouble struct {
 const firstSummary = 10
 
 // note records how an operation on an object went.
-func (t *troubles) note(what, name string, err error) {
+func (t *troubles) note(what string, object lockName, err error) {
 	is := t.of[what]
 	if err == nil {
-		if is == nil || !is.failing[name] {
+		if is == nil || !is.failing[object] {
 			return
 		}
-		delete(is.failing, name)
+		delete(is.failing, object)
 		if len(is.failing) == 0 {
 			delete(t.of, what)
-			t.log.Info("recovered", zap.String("operation", what), zap.String("object", name), zap.Int("objects", len(is.concerned)))
+			t.log.Info("recovered", zap.String("operation", what), zap.String("object", object.name), zap.Int("objects", len(is.concerned)))
 		}
 		return
 	}
@@ -43,13 +43,13 @@ func (t *troubles) note(what, name string, err error) {
 		if t.of == nil {
 			t.of = map[string]*trouble{}
 		}
-		is = &trouble{failing: map[string]bool{}, concerned: map[string]bool{}, told: map[string]bool{}, summary: firstSummary}
+		is = &trouble{failing: map[lockName]bool{}, concerned: map[lockName]bool{}, told: map[string]bool{}, summary: firstSummary}
 		t.of[what] = is
 	}
-	is.failing[name], is.concerned[name] = true, true
+	is.failing[object], is.concerned[object] = true, true
 	if kind := lock.Kind(err); !is.told[kind] {
 		is.told[kind] = true
-		t.log.Warn("failing; retrying", zap.String("operation", what), zap.String("object", name), zap.Error(err))
+		t.log.Warn("failing; retrying", zap.String("operation", what), zap.String("object", object.name), zap.Error(err))
 	}
 	if len(is.concerned) >= is.summary {
 		is.summary *= 10
@@ -58,9 +58,9 @@ func (t *troubles) note(what, name string, err error) {
 }
 
 // forget drops an object that we no longer read or write.
-func (t *troubles) forget(name string) {
+func (t *troubles) forget(object lockName) {
 	for what, is := range t.of {
-		delete(is.failing, name)
+		delete(is.failing, object)
 		if len(is.failing) == 0 {
 			delete(t.of, what)
 		}

@@ -33,25 +33,31 @@ func TestTroublesAreToldOnce(t *testing.T) {
 	down := func(i int) error { return fmt.Errorf("%w: from port %d", lock.ErrUnknown, i) }
 	for round := range 3 {
 		for i := range 150 {
-			trouble.note("write", fmt.Sprint("e", i), down(1000*round+i))
+			trouble.note("write", lockName{name: fmt.Sprint("e", i)}, down(1000*round+i))
 		}
 	}
 	want("failing; retrying e0 <nil>",
 		"failing for many objects; retrying <nil> 10",
 		"failing for many objects; retrying <nil> 100")
-	trouble.note("write", "e7", lock.ErrDenied)
+	trouble.note("write", lockName{name: "e7"}, lock.ErrDenied)
 	want("failing; retrying e7 <nil>")
-	trouble.note("read", "e7", down(1))
+	trouble.note("read", lockName{name: "e7"}, down(1))
 	want("failing; retrying e7 <nil>")
-	trouble.note("read", "e7", nil)
+	trouble.note("read", lockName{name: "e7"}, nil)
 	want("recovered e7 1")
 	for i := range 149 {
-		trouble.note("write", fmt.Sprint("e", i), nil)
+		trouble.note("write", lockName{name: fmt.Sprint("e", i)}, nil)
 	}
 	want()
-	trouble.forget("e149")
+	trouble.forget(lockName{name: "e149"})
 	want()
-	trouble.note("write", "e1", down(1))
-	trouble.note("write", "e1", nil)
+	trouble.note("write", lockName{name: "e1"}, down(1))
+	trouble.note("write", lockName{name: "e1"}, nil)
 	want("failing; retrying e1 <nil>", "recovered e1 1")
+
+	// The two locks of a migration may have the same name in two stores.
+	trouble.note("write", lockName{Store{ID: 1}, "e1"}, down(1))
+	want("failing; retrying e1 <nil>")
+	trouble.note("write", lockName{name: "e1"}, nil)
+	want()
 }

@@ -12,7 +12,8 @@ import (
 // Two members that migrate an election in opposite directions may hold one lock each and wait for the
 // other. A reload refuses to reverse a migration, but a process that starts cannot know that it reverses
 // one. So a member that has held the old lock for long, while another member holds the new one, releases
-// the old one for a while. That is safe: it is an ordinary release, of a lock without work.
+// the old one for a while. That is safe: it is an ordinary release, of a lock without work. The same goes for a
+// member that cannot write the new lock, since another one may be able to.
 
 // waiting is the state of the wait for the new lock, in the contest for the old lock of a migration.
 type waiting struct {
@@ -21,16 +22,19 @@ type waiting struct {
 	till, until record.Instant
 	// look is when the holder of the new lock counts as gone, if it stays silent.
 	look record.Instant
-	// holder held the new lock when this member last let go; times counts how often it let go.
+	// holder held the new lock when this member last let go; empty if it let go because it could not write that lock.
+	// times counts how often it let go.
 	holder string
 	times  int
 	told   bool
+	// failing: our last write of the new lock failed.
+	failing bool
 	// by is by when the inner contest's work must be dead once the outer one's term ends.
 	by record.Instant
 }
 
 // mostWaits is for how many leaseDurations, at least, a member holds the old lock while another member
-// holds the new one.
+// holds the new one, or while it cannot write the new one.
 const mostWaits = 2
 
 // at is when to look again; zero for never.
@@ -60,23 +64,27 @@ func (m *Member) tendMove(c *contest) {
 	patience := mostWaits * c.election.Timing.LeaseDuration
 	some := func(d time.Duration) record.Instant { return now.Add(d + time.Duration(m.jitter()*float64(d))) }
 	held, till := c.inner.heldByAnother()
-	switch held = held && (till == 0 || now < till); {
+	held = held && (till == 0 || now < till)
+	switch stuck := held || w.failing; {
 	case m.going.has(c):
 		w.till, w.until = 0, 0
-	case w.until != 0 && (now >= w.until || !held):
+	case w.until != 0 && (now >= w.until || !held && w.holder != ""):
 		w.until, w.look = 0, 0
 		m.handle(c, machine.Resumed{})
 	case w.until != 0:
 		w.look = till
 		c.tellOpposite(m.log)
 	case c.inner.state.Role == machine.Leading:
-		*w = waiting{told: w.told, by: w.by}
-	case c.state.Role != machine.Leading || !held:
+		*w = waiting{told: w.told, failing: w.failing, by: w.by}
+	case c.state.Role != machine.Leading || !stuck:
 		w.till = 0
 	case w.till == 0:
 		w.till = some(patience)
 	case now >= w.till:
-		w.till, w.until, w.holder = 0, some(record.Doubled(patience, w.times)), c.inner.state.Lock.Record.Holder
+		w.till, w.until, w.holder = 0, some(record.Doubled(patience, w.times)), ""
+		if held {
+			w.holder = c.inner.state.Lock.Record.Holder
+		}
 		w.times++
 		m.handle(c, machine.Paused{Reason: machine.ReasonWaits})
 	}

@@ -414,4 +414,25 @@ var driverRows = []row{
 		new:  "",
 		pkg:  "pkg/election", test: "TestGuardThatComesTwice",
 	},
+	{
+		name: "migration/holds-on-without-writing", rule: "who cannot write the new lock lets go of the old one",
+		file: "pkg/election/internal/member/turned.go",
+		old:  "held || w.failing",
+		new:  "held",
+		pkg:  "pkg/election", test: "TestWhoCannotWriteTheNewLockLetsGo",
+	},
+	{
+		name: "migration/take-of-before-a-pause", rule: "tokens-rise: a take of the new lock from before the old one's present term begins no term",
+		file: "pkg/election/internal/machine/validity.go",
+		old:  " && !w.beforePause",
+		new:  "",
+		pkg:  "pkg/election", test: "TestTheNewLockGoesOnAboveATermOfBoth",
+	},
+	{
+		name: "migration/token-of-one-lock", rule: "what is told of a term has the term's token",
+		file: "pkg/election/internal/member/handle.go",
+		old:  "Reason: a.Reason, Token: c.token,",
+		new:  "Reason: a.Reason, Token: a.Token,",
+		pkg:  "pkg/election", test: "TestTransitionsHaveTheTokenOfTheTerm",
+	},
 }

@@ -27,8 +27,8 @@ A drained member still takes a free lock that no other member takes. So if all m
 elections are led as if none were.
 
 The member leads on until others take over, after preemptDelay and minHold of each election. --wait waits
-until it leads nothing and others lead what it led. It ends at once if all that it still leads only it can
-lead, and names that. For elections whose locks are in other namespaces it needs --config, and says so.
+until it leads nothing and others lead what it led. It ends at once if no other member can lead what is
+left, and names that. For elections whose locks are in other namespaces it needs --config, and says so.
 ` + steerNeeds + `
 
 Exit status: 0; 1 if that failed; 2 for a mistake in the command line, or if nobody could be asked; 3 if

@@ -133,8 +133,8 @@ func TestWarningsOfWhatIsNotSeen(t *testing.T) {
 	}
 }
 
-// TestWarningsOfAGroupWithoutMembers checks that words that are stored for later warn if no member of the group lives, as where
-// --group has a mistake.
+// TestWarningsOfAGroupWithoutMembers checks that words that the command stores for later warn if no member of the group lives:
+// --group may have a mistake.
 func TestWarningsOfAGroupWithoutMembers(t *testing.T) {
 	dead := twoRevisions("old", "a")
 	for i := range dead.Members {

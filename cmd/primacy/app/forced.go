@@ -25,7 +25,7 @@ type forcing struct {
 	timeout time.Duration
 	// asked are the requests, one for each lock of the election.
 	asked []election.ForcedHandover
-	// ours says which of asked we made, by their places there. Another command had made the rest before.
+	// ours has the indexes in asked of the requests that we made. Another command made the rest before.
 	ours map[int]bool
 }
 
@@ -200,7 +200,7 @@ func (f *forcing) ask(ctx context.Context) error {
 	return err
 }
 
-// press makes the requests that we have not made and that are not there.
+// press makes the requests that we have not made yet, unless another command made the same ones before.
 func (f *forcing) press(ctx context.Context) error {
 	if f.ours == nil {
 		f.ours = map[int]bool{}
@@ -220,8 +220,8 @@ func (f *forcing) press(ctx context.Context) error {
 	return nil
 }
 
-// insist makes the requests that another command had made before us and has taken back since. Those that we made we make once:
-// a person may have taken them back.
+// insist makes our own requests once another command takes back the same ones that it made before us. It does not repeat a
+// request of ours: a person may have taken it back.
 func (f *forcing) insist(ctx context.Context, e status.Election) error {
 	if len(f.ours) == len(f.asked) || !f.sameTerm(e) || !led(e) || e.ForcedTo != "" {
 		return nil

@@ -82,7 +82,7 @@ func TestTheLockThatDecidesIsAskedLast(t *testing.T) {
 }
 
 // TestTwoAskTheSameByForce checks that a command which waited in vain takes back its own request, and none that another command made before;
-// and that it makes its own when that one is taken back.
+// and that a command makes its own request once the other command has taken back the earlier one.
 func TestTwoAskTheSameByForce(t *testing.T) {
 	const holder, nominee = "old_00000001", "new_00000001"
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ type groupCommand struct {
 	// group is the name of the group. If no setting names it, group is empty until the command has found it.
 	group string
 	core  coreclient.ConfigMapsGetter
-	// places are the stores of Leases in other namespaces, once leasesIn has made them.
+	// places are the stores of Leases in other namespaces, by namespace. leasesIn makes them.
 	places map[string]lock.Store
 }
 

@@ -221,8 +221,8 @@ func electionsOf(all []handedBack, which []int) string {
 	return strings.Join(names, ", ")
 }
 
-// leasesIn is the store of Leases in a namespace; an empty one is that of the sessions. There is one of each, since a
-// Handback waits once for all locks of a store.
+// leasesIn is the store of Leases in a namespace; an empty one is that of the sessions. It makes one store for each
+// namespace: a Handback knows a session by its store and name, and waits only once for all its locks.
 func (g *groupCommand) leasesIn(namespace string) lock.Store {
 	if namespace == "" {
 		return g.realm.Leases

@@ -36,10 +36,9 @@ A holder that does not see what is stored gives way to nobody. With --force the 
 member's name into the lock itself, which each holder watches. The holder then stops its work and
 hands over to that member, if the member is ready. It waits neither for preemptDelay nor for minHold,
 and a pause does not keep it, unless takeovers are paused, too. If the election has not moved after
---timeout, the request is taken back, unless another command had made the same one before. If the
+--timeout, the command takes its request back; a request that another command made before stays. If the
 command dies before, the request stays until the term or the member ends; --force --to HOLDER takes it
-back. With --force it also needs get and update on the
-lock, and leaves the ConfigMap as it is.
+back. With --force it also needs get and update on the lock, and leaves the ConfigMap as it is.
 ` + steerNeeds + `
 
 Exit status: 0 when the member leads; 1 when that failed; 2 for a mistake in the command line, or if

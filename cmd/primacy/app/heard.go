@@ -20,8 +20,8 @@ const hearsWithin = 5 * time.Second
 // deaf is why a member may never see what is stored, apart from trouble.
 const deaf = "it may be a program that does not follow what operators say (docs/operating.md)"
 
-// unhearing are the living members of a group that publish no preference with the plan in it. Each may see another default,
-// and may still count what has ended by this machine's clock.
+// unhearing are the living members of a group that publish no preference with the plan in it. Members may see different
+// defaults. If their clocks are behind ours, parts of the plan that have ended for us still count for them.
 func unhearing(r status.Report, group string, plan rollout.Plan) (names []string) {
 	plans := plan.Passing(r.At)
 	for _, m := range r.Members {

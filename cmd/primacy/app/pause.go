@@ -25,8 +25,8 @@ moves an election all the same.
 With --no-takeover nobody takes a lock either: whatever loses its leader is led by nobody until the
 pause ends. So it needs --for.
 
-The pause lasts until "resume", or with --for until that time has passed. Another pause replaces it. All views say that the
-group is paused, by whom and until when.
+The pause lasts until "resume", or with --for until that time has passed. Another pause replaces it.
+All views say that the group is paused, by whom and until when.
 ` + steerNeeds,
 		Example: `  primacy pause --for 2h
   primacy pause --for 10m --no-takeover
@@ -74,7 +74,7 @@ func (s *steerCommand) pause(ctx context.Context, what string, stand rollout.Sta
 	return s.changePlan(ctx, what, warnings, func(p rollout.Plan) (rollout.Plan, error) { return p.Stand(stand) })
 }
 
-// endsBefore says whether one pause ends before another; one without an end never does.
+// endsBefore says whether one end of a pause is before another; zero is no end.
 func endsBefore(one, other rollout.Time) bool {
 	return !one.IsZero() && (other.IsZero() || one.Before(other.Time))
 }

@@ -194,7 +194,7 @@ func (s *steerCommand) warnings(election string) (all []string) {
 	return append(all, s.divided()...)
 }
 
-// deserted warns if no member of the group lives, as where --group or --namespace has a mistake.
+// deserted warns if no member of the group lives: --group or --namespace may have a mistake.
 func (s *steerCommand) deserted() []string {
 	if slices.ContainsFunc(s.report.Members, func(m status.Member) bool { return m.Group == s.group && m.State == status.Live }) {
 		return nil

@@ -27,8 +27,8 @@ type word struct {
 	obey func(shown, now rollout.Plan) (rollout.Plan, error)
 	// done is the message afterwards.
 	done string
-	// lasting says that members prefer what the word makes them prefer until somebody says another word, so that the
-	// command can name the members that do not see it.
+	// lasting: members keep the preference that the word gives them until somebody says another word. So the command can
+	// compare what they publish, and name those that do not see the word.
 	lasting bool
 	// full replaces the word if --full is given; nil if there is no such flag.
 	full *word

@@ -167,7 +167,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	return m.run(ctx)
 }
 
-// reaping reaps the dead processes that this process inherits, until stop is called.
+// reaping reaps the dead processes that this process inherits, until the caller calls stop.
 func reaping() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

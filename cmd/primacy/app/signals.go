@@ -39,7 +39,7 @@ func untilSignal(parent context.Context, log *zap.Logger) (ctx context.Context, 
 				case first.IsZero():
 					first = time.Now()
 					cancel()
-					wg.Go(func() { // if the log hangs, we must hear the next signal nevertheless
+					wg.Go(func() { // the log may hang, and we must hear the next signal
 						log.Info("stopping: runners stop, then locks are released; another signal ends it at once", zap.Stringer("signal", s))
 					})
 				case time.Since(first) >= echo:

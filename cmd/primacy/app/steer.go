@@ -26,8 +26,8 @@ type steerCommand struct {
 	// report and stored are the state before the change.
 	report status.Report
 	stored steering.Stored
-	// plan is the stored plan as it counts by this machine's clock. It is for what is shown and compared: the clocks of members
-	// may be behind, so a change is made to the plan as it is stored.
+	// plan is the stored plan without what has ended by this machine's clock. Commands show it and compare with it. They change
+	// the stored plan instead: members whose clocks are behind still count what has ended here.
 	plan rollout.Plan
 }
 
@@ -95,7 +95,7 @@ func (s *steerCommand) see(ctx context.Context) (err error) {
 	return err
 }
 
-// take notes what is stored, for the report that was read before.
+// take notes what is stored, by the time of the report: see reads the report first.
 func (s *steerCommand) take(stored steering.Stored) {
 	s.stored, s.plan = stored, stored.Plan.At(s.report.At)
 	s.stored.Plan = stored.Plan.Kept(s.report.At)

@@ -80,8 +80,8 @@ type uninstallation struct {
 	DryRun  bool     `json:"dryRun,omitempty"`
 	Deleted int      `json:"deleted"`
 
-	// beside are the sessions that renew locks in other namespaces: those of members that have their sessions there.
-	// Nothing is deleted while they change.
+	// beside are the sessions that renew locks in other namespaces. Each is in the namespace of its locks. While one of
+	// them changes, its member lives, and we delete nothing.
 	beside []ownedObject
 }
 

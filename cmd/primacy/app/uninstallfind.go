@@ -89,7 +89,7 @@ func (u *uninstallCommand) findNamed(ctx context.Context, found *uninstallation,
 	return u.findBeside(ctx, found, ref)
 }
 
-// findBeside finds the session that renews a lock in another namespace. It is beside the lock.
+// findBeside finds the session that renews a lock in another namespace. The session is in the namespace of the lock.
 func (u *uninstallCommand) findBeside(ctx context.Context, found *uninstallation, ref status.Ref) error {
 	leases := u.leasesIn(ref.Namespace)
 	e, err := leases.Get(ctx, ref.Name)

@@ -28,7 +28,8 @@ const (
 //
 // It watches the file's directory, so it sees replaced files, and the links
 // that kubelet swaps in the mount of a ConfigMap. It returns an error when it cannot
-// watch at all: the directory is missing, or goes away.
+// watch at first: the directory may be missing. If the directory goes away later, Watch
+// passes that to refuse, and goes on.
 func Watch(ctx context.Context, path string, take func(*Configuration) error, refuse func(error)) error {
 	w := &watcher{path: path, parse: Parse, take: take, refuse: refuse, settle: watchfile.Settle, firstAgain: firstAgain}
 	return w.run(ctx)

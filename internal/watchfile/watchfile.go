@@ -24,14 +24,17 @@ const Settle = 100 * time.Millisecond
 // the directory all the time.
 const patience = 10
 
-// anew is how often we look although nothing stirs. No event tells that a link on the way to the directory leads elsewhere now,
-// nor that another machine has changed a file of a shared disk.
+// anew is how often we look without an event. None comes when a link on the path to the directory gets another target, or
+// when another machine changes a file of a shared disk.
 const anew = 30 * time.Second
 
-// Watch calls look at once. It calls look again after each event in the file's directory, once the
-// directory has been quiet for settle, at the time that look last returned, unless that is zero, and twice a minute in any case.
-// It calls look on the caller's goroutine. It returns nil when ctx ends, and an error when it cannot
-// watch the directory at first. Should the directory go away, it looks every second until there is one again. fsnotify reads events on
+// Watch calls look at once. It calls look again
+//   - after each event in the file's directory, once the directory has been quiet for settle;
+//   - at the time that look last returned, unless that is zero;
+//   - half a minute after the last look, in any case.
+//
+// It calls look on the caller's goroutine. It returns nil when ctx ends, and an error when it cannot watch the directory at
+// first. If the directory goes away later, Watch looks each ten times settle until there is one again. fsnotify reads events on
 // a goroutine of its own, which has ended when Watch returns.
 func Watch(ctx context.Context, path string, settle time.Duration, look func() (again time.Time)) (err error) {
 	return watch(ctx, path, settle, anew, look)
@@ -80,15 +83,15 @@ func watch(ctx context.Context, path string, settle, anew time.Duration, look fu
 	}
 }
 
-// directory is the one that is at a path now.
+// directory watches the directory at a path, which may be another one later.
 type directory struct {
 	path   string
 	notify *fsnotify.Watcher
-	// watched is the one that we watch; nil if none.
+	// watched is the directory that we watch; nil for none.
 	watched os.FileInfo
 }
 
-// attend watches the directory that is at the path now, if that is another one than before.
+// attend watches the directory that is at the path now, unless we watch it already.
 func (d *directory) attend() error {
 	now, err := os.Stat(d.path)
 	if err == nil && d.watched != nil && os.SameFile(d.watched, now) && slices.Contains(d.notify.WatchList(), d.path) {

@@ -41,7 +41,7 @@ func (w way) lead(version string) {
 	}
 }
 
-// TestEventsOfWhereTheWayLeads checks that a change is told by an event where the link leads now.
+// TestEventsOfWhereTheWayLeads checks that events come from the directory to which the link leads now.
 func TestEventsOfWhereTheWayLeads(t *testing.T) {
 	w := way{t, t.TempDir()}
 	w.put("v1")
@@ -73,8 +73,8 @@ func TestEventsOfWhereTheWayLeads(t *testing.T) {
 	}
 }
 
-// TestTheWayLeadsElsewhere checks that we see the file although a link on the way to its directory leads to another one now, and the
-// directory was removed.
+// TestTheWayLeadsElsewhere checks that we see the file after a link on the path to its directory got another target, and after
+// somebody removed the directory and made it anew.
 func TestTheWayLeadsElsewhere(t *testing.T) {
 	w := way{t, t.TempDir()}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -12,9 +12,9 @@
 // is no revision. To prefer no revision, empty the file; removing it is not enough.
 //
 // We watch the directory, so we see when somebody replaces the file, and when kubelet swaps the links
-// in the mount of a ConfigMap. If the file is a link to another directory, we read through the link
-// but don't see changes there. Nor do we see changes that another machine makes on a network file
-// system.
+// in the mount of a ConfigMap. We also look twice a minute. So changes without an event in that
+// directory come late, but they come: those behind a link into another directory, and those that
+// another machine makes on a network file system.
 //
 // Goroutines: fsnotify reads events on one of its own, which has ended when Watch returns.
 package file

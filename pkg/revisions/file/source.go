@@ -50,7 +50,7 @@ type follower struct {
 	keeper revisions.Keeper
 }
 
-// look reads the file and passes its first line on. It returns zero: look again at the next event.
+// look reads the file and passes its first line on. It returns zero: it asks for no look of its own.
 func (f *follower) look() (again time.Time) {
 	line, err := firstLine(f.path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 )
 
-// TestAnOrphanLeavesThoughItsLogHangs checks that a member whose parent dies releases its locks before it could say why.
+// TestAnOrphanLeavesThoughItsLogHangs checks that a member whose parent dies releases its locks while its log hangs.
 func TestAnOrphanLeavesThoughItsLogHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

@@ -34,8 +34,8 @@ type ForcedHandover struct {
 // Ask writes the request. If the lock changes meanwhile, it reads and tries again for as long as the same term holds the
 // lock, and until ctx ends. An error wraps ErrTermOver if the term is over, which it may be because of the request.
 //
-// It says whether the request is ours: whether we wrote it, or may have. If not, another one had made the same request before,
-// and is the one to withdraw it. The record does not tell whose it is.
+// ours is true if this call wrote the request, or may have. If neither ours nor err is set, somebody else made the same request
+// before, and only they should withdraw it. The record does not say whose request it is.
 func (f ForcedHandover) Ask(ctx context.Context) (ours bool, err error) {
 	return f.write(ctx, func(*record.Record) string { return f.To })
 }

@@ -24,13 +24,13 @@ var ErrHolderLives = errors.New("its holder lives")
 // Primacy look at sessions (rule the-way-back-stays-open). Only one goroutine may use it.
 type Handback struct {
 	Clock clock.Clock
-	// Leases has the locks, and beside them the sessions that renew them. Between two calls of Release it may be set to the
-	// Leases of another namespace.
+	// Leases has the locks, and beside them the sessions that renew them. The caller may set it to the Leases of another
+	// namespace between two calls of Release.
 	Leases lock.Store
 	// By names who asked, in the history of locks and sessions.
 	By string
 
-	// waited are the ends of sessions after which we waited already.
+	// waited are the ends of sessions after which we have waited.
 	waited map[sessionOf]waitedOut
 }
 

@@ -384,7 +384,7 @@ func (h *host) publish(effect member.Effect) {
 			w.end(w.inFull(stop))
 		}
 		if e := h.entrants[do.ID]; e != nil {
-			e.status.end(e.status.Token(), stop) // if no work is there to be told
+			e.status.end(e.status.Token(), stop) // if there is no work; otherwise w.end has done it
 		}
 	case member.Leads:
 		if e := h.entrants[do.ID]; e != nil && e.status.see(Leader(do.Leader)) {
@@ -428,8 +428,8 @@ func (h *host) changed(do member.Changed) {
 	}
 }
 
-// followsAll publishes what a member that has left does not say of each election: one that held many locks ends its session
-// instead of releasing them.
+// followsAll publishes that this member, which has left, follows in each election. The member itself does not say so if it
+// held many locks: it then ends its session instead of releasing each lock.
 func (h *host) followsAll() {
 	for id, e := range h.entrants {
 		if role, _, _ := e.status.Role(); role != Following {

@@ -127,7 +127,7 @@ func (l *life) end(why Stop) {
 }
 
 // tell calls the callbacks of a life that has ended, except those that another goroutine calls or has called. It does
-// not await that goroutine: this one may be in a callback of its own, which gives the term up. The caller must hold no
+// not wait for that goroutine: tell may itself run within a callback, which gives the term up. The caller must hold no
 // lock, since a callback may use the Term and the Status. A nil life has no callbacks.
 func (l *life) tell() {
 	if l == nil {
@@ -230,8 +230,8 @@ func (s *Status) extendLocked(v *ValidTerm, to ValidTerm) {
 // end publishes that the term is over, and calls the callbacks of OnEnd. The caller must hold no lock.
 func (s *Status) end(token record.Token, why Stop) { s.over(token, why).tell() }
 
-// over publishes that the term is over. The caller must call tell of the life that it returns, without a lock and
-// before it tells the work to stop.
+// over publishes that the term is over, and returns its life. The caller must then call tell of that life, without a
+// lock and before it tells the work to stop.
 func (s *Status) over(token record.Token, why Stop) *life {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()

@@ -56,8 +56,8 @@ type work struct {
 // or on a busy machine, the work may be dead before the runner knows it.
 const lateReturn = 2 * time.Second
 
-// begin starts the runner on a goroutine that wg joins. The runner's context has the values of ctx, and outlives it. That goroutine calls returned once
-// the runner has returned, with its error, what it panicked with, or ErrGoexit, and with expired.
+// begin starts the runner on a goroutine that wg joins. The runner's context has the values of ctx, and outlives it. Once the runner has ended, that
+// goroutine calls returned with expired, and with the runner's error, a member.PanicError or ErrGoexit.
 func begin(ctx context.Context, c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(err error, expired bool)) *work {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	w := &work{clock: c, grace: grace, validity: newValidity(deadline), cancel: cancel, abort: abort}
@@ -127,7 +127,7 @@ func (w *work) tooLate() (late bool) {
 	return late
 }
 
-// locked calls f while it holds mu, and then what f returns while it does not.
+// locked calls f with mu held, and then, without mu, the function that f returned.
 func (w *work) locked(f func() (then func())) {
 	then := nothing
 	func() {
@@ -185,9 +185,9 @@ func (w *work) end(s Stop) {
 	w.locked(func() (then func()) { return w.endLocked(s) })
 }
 
-// endLocked makes the guard await the end of the work. It returns what tells the work to stop. That calls the
-// callbacks of OnEnd first, so the caller must hold no lock then: they may use the Term, and if one blocks, the guard
-// must still run.
+// endLocked makes the guard await the end of the work. It returns a function that calls the callbacks of OnEnd and then
+// tells the work to stop. The caller must call that function without a lock: a callback may use the Term, and while one
+// blocks, the guard must still run.
 func (w *work) endLocked(s Stop) (tell func()) {
 	if w.stop != nil || w.returned {
 		return nothing
@@ -218,8 +218,8 @@ func (w *work) giveUp(why string) {
 	})
 }
 
-// inFull returns s with the whole grace from now on, if the term lasts as long: since the member chose s.By the host
-// may have been held up for longer than the grace.
+// inFull moves s.By so that the work has its whole grace from now on, but ends by the term's deadline. The host may have
+// been held up for longer than the grace since the member chose s.By.
 func (w *work) inFull(s Stop) Stop {
 	s.By = max(s.By, w.clock.Now().Add(w.grace))
 	if deadline, _ := w.validity.Deadline(); w.term.Fenced() {
@@ -274,7 +274,7 @@ func (w *work) expired() bool {
 // then to end the process if the work is still there when it must be dead.
 func (w *work) keep() { w.locked(w.keepLocked) }
 
-// keepApart runs keep on a goroutine of its own, since a callback of OnEnd may block.
+// keepApart has the guard's timer run keep at once, on its own goroutine, since a callback of OnEnd may block.
 func (w *work) keepApart() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

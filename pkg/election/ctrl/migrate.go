@@ -104,12 +104,13 @@ type predecessor struct {
 	// stayed is the leader for which a controller last waited in vain, until stayedAt.
 	stayed   election.Leader
 	stayedAt record.Instant
-	// seen is the leader that a controller saw last, at seenAt for the first time.
+	// seen is the leader that a controller saw last; seenAt is when one saw that leader first.
 	seen   election.Leader
 	seenAt record.Instant
 }
 
-// leads is for how long the leader has led, as far as we know. Status has a time of the wall clock, which may be set back.
+// leads is for how long the leader has led, as far as we know. Status goes by the wall clock, which somebody may set back, so we
+// count ourselves, too.
 func (p *predecessor) leads(leader election.Leader) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

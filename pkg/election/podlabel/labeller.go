@@ -76,7 +76,7 @@ type Labeller struct {
 
 	// on are the elections whose labels the Pod has; nil if that is not known.
 	on map[string]bool
-	// unsure: our last patch may have failed, so our Pod may have labels that it should not have.
+	// unsure: we do not know whether our last patch was done, so our Pod may have labels that it should not have.
 	unsure bool
 	// sole are the terms for which we have taken the label from all other Pods, and seen our own.
 	sole map[string]instant.Token

@@ -89,8 +89,8 @@ func (f *foreign) robbedUntil() record.Instant { return f.robbed }
 // suspect is a foreign elector that may still be at work, described as a claim on its lock would.
 type suspect struct {
 	record.Claim
-	// at is when we first saw the claim that names the elector, or when it may have renewed last: when we first
-	// saw its last renewal, or up to unseen later.
+	// at is when we first saw the claim that names the elector. If we saw the elector itself, at is when it may
+	// have renewed last: unseen after we first saw its last renewal.
 	at record.Instant
 	// told: we know the elector only from a claim, and never saw it hold the lock.
 	told bool
@@ -217,9 +217,9 @@ func (s *step) seeForeign(r, before *record.Record) {
 	})
 }
 
-// unseen is for how long after a renewal another one may follow that nobody can see. The times of a ConfigMap's
-// record are whole seconds. A renewal within the second of the last one changes nothing, so the API server
-// stores nothing, but its elector counts from it. A Lease's times are microseconds.
+// unseen is for how long after a renewal the elector may renew again without anybody seeing it. A ConfigMap's
+// record has its times in whole seconds. So a second renewal within the same second writes the same bytes: the
+// API server stores nothing, but the elector counts from it. A Lease has its times in microseconds.
 func unseen(r *record.Record) time.Duration {
 	if r.Renewed.Nanosecond() != 0 {
 		return 0

@@ -140,7 +140,7 @@ func (s *step) bySession(r *record.Record, uid string) Owner {
 
 // sessionsCaughtUp says whether the sessions that we know are at least as new as the record. We may know an earlier
 // session of the same slot, while the holder lives in a later one. A stream that shows both shows the sessions before
-// the record; so it has caught up with a record that only a read has shown once it shows that record, too. A separate
+// the record. A read may show the record earlier: then the stream has caught up once it shows the record, too. A separate
 // stream of sessions has caught up once it has shown a beat of ours that went out after we first saw the record.
 func (s *step) sessionsCaughtUp(r *record.Record) bool {
 	if s.cfg.Sight == WithSessions {

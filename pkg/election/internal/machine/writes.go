@@ -42,7 +42,7 @@ type write struct {
 	seen bool
 	// throughSession: beats of our session renew the record that this write makes.
 	throughSession bool
-	// beforePause: we were paused since we asked for it, so it begins no term.
+	// beforePause: a pause came after we asked for this write, so the write begins no term.
 	beforePause bool
 }
 
@@ -96,9 +96,9 @@ func (s *step) read() {
 	}
 }
 
-// pause keeps the writes without a reply from beginning a term. In a migration the old lock's term ended, and
-// its next one has a token that the new lock's present version may be below: only a take of the new lock that
-// follows makes the version rise above it (rule tokens-rise).
+// pause keeps the writes without a reply from beginning a term. In a migration a pause means that the old lock's
+// term has ended. The token of its next term may be above the version that such a write gave the new lock. Only a
+// later take of the new lock raises that version above the token (rule tokens-rise).
 func (w *writes) pause() {
 	w.open = slices.Clone(w.open)
 	for i := range w.open {

@@ -52,7 +52,7 @@ func (a *absences) bound() {
 	}
 }
 
-// gaveUp remembers an election whose lock may be in another store.
+// gaveUp remembers an election that we gave up, and whose lock is in another store.
 func (a *absences) gaveUp(election string) {
 	if a.since == 0 {
 		return

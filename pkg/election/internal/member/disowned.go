@@ -17,8 +17,8 @@ import (
 // disowned is a lock that this incarnation disowned.
 type disowned struct {
 	record.Disowned
-	// over: the lock shows another record, so the store cannot carry out a disowned write any more. Our session
-	// does not list the lock, until a stranger puts such a write back.
+	// over: the lock shows another record, so the store cannot carry out a disowned write any more, and our
+	// session does not list the lock. If a stranger puts the disowned record back, the session lists it again.
 	over bool
 }
 

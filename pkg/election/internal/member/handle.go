@@ -226,7 +226,7 @@ func (m *Member) report(c *contest, a machine.Report) {
 		log.Info("old lock of the migration: "+a.Role.String(), zap.Uint64("term", uint64(a.Token)), zap.String("reason", string(a.Reason)))
 		return
 	}
-	log = log.With(zap.Uint64("term", uint64(c.token))) // in a migration, not the token of one of the locks
+	log = log.With(zap.Uint64("term", uint64(c.token))) // the work's: in a migration each lock has a token of its own
 	fields := []zap.Field{zap.String("reason", string(a.Reason))}
 	if a.Role == machine.Leading {
 		fields = append(fields, c.takenOver.fields(m.now)...)

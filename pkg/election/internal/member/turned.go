@@ -22,8 +22,8 @@ type waiting struct {
 	till, until record.Instant
 	// look is when the holder of the new lock counts as gone, if it stays silent.
 	look record.Instant
-	// holder held the new lock when this member last let go; empty if it let go because it could not write that lock.
-	// times counts how often it let go.
+	// holder held the new lock when this member last let go; empty if the member let go because it could not write that
+	// lock. times counts how often it let go.
 	holder string
 	times  int
 	told   bool

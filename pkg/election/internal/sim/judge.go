@@ -124,8 +124,8 @@ func (j *judge) started(m *contest, a member.Start) {
 	}
 }
 
-// byBeat says whether only a beat may have extended the work until then. In a migration the list may also show that the
-// outer lock was renewed, which the work may follow as far as its own lock is valid.
+// byBeat says whether only a beat can have extended the work to that time. In a migration a renewal of the outer lock,
+// which the same list may show, extends the work as well, as far as the term of its own lock lasts.
 func (m *contest) byBeat(until record.Instant) bool {
 	return m.outer == nil || m.takenThroughSession && m.outer.takenThroughSession && until > m.work.until
 }
@@ -233,7 +233,7 @@ func (m *contest) better() bool {
 	return m.judgedBy.better
 }
 
-// betterIn says whether a directory shows such a member, by the preference of now.
+// betterIn says whether a directory shows a member worth handing the lock to, by the present preference.
 func (m *contest) betterIn(view *machine.View) bool {
 	h, seen := m.i.p.h, m.i.seen
 	return view != nil && slices.ContainsFunc(view.Peers, func(p machine.Peer) bool {
@@ -438,8 +438,8 @@ type pace struct {
 	sessions        map[string]bool // the requests were for these
 }
 
-// paceSession is for each further session that a member ends: it reads the session and writes it once in each renewal
-// interval.
+// paceRequests grows by paceSession with each further session that a member ends: the member reads and writes that
+// session once in each renewal interval.
 const (
 	paceRequests = 150
 	paceSession  = 20

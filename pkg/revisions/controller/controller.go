@@ -96,7 +96,7 @@ type tenure struct {
 	notBefore record.Instant
 	// said is the last logged obstacle; empty while there is none.
 	said string
-	// blindSince is since when the controller has not seen its group; zero while it does. blindSaid: that is logged.
+	// blindSince is since when the controller has not seen its group; zero while it does. blindSaid: it has logged that.
 	blindSince record.Instant
 	blindSaid  bool
 	// mended is the last plan whose unreadable status we replaced.
@@ -181,5 +181,5 @@ func (t *tenure) drive(ctx context.Context) error {
 var (
 	errBlind      = errors.New("cannot read the rollout's status, and know no earlier one: nothing moves (primacy rollout abort takes every election to stable; primacy rollout retry starts again)")
 	errSpecBroken = errors.New("what is stored of the rollout itself cannot be read, so it stays where it is (correct the key rollout of its ConfigMap)")
-	errDeposed    = errors.New("a controller of a later term is at work (where the plan was restored from another cluster, none is: primacy rollout abort and then retry begin the rollout again)")
+	errDeposed    = errors.New("a controller of a later term is at work (if the plan was restored from another cluster, there is no such controller: primacy rollout abort and then retry begin the rollout again)")
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
-// TestBystanderThatIsBehind checks that a member that sees another preference, and that has no part in a move, does not
-// keep the check acquired from what it is for.
+// TestBystanderThatIsBehind checks that the check acquired fails a rollout in time although a member that has no part in
+// the move sees another preference.
 func TestBystanderThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "delayed", follows: true, bend: kinds[8].bend}, mixed{name: "web", follows: true})

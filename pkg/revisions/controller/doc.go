@@ -3,9 +3,9 @@
 //
 // While its term lasts it watches the locks and sessions of the realm (the stores of the group), as
 // every member does, makes a rollout.Seen of them, and writes the result of rollout.Advance into the
-// status. Where one controller stops, the next goes on. Only what it has seen is in its memory: since when
-// it sees its group without a gap, and since when members see the same preference. Waits for elections on
-// their way do not count earlier time. It watches only while there is a rollout to drive.
+// status. Where one controller stops, the next goes on. In memory it keeps only since when it has seen its
+// group without a gap, and since when each member has seen the same preference. The waits for elections on
+// their way count no time before that. It watches only while there is a rollout to drive.
 //
 // # Who may write
 //

@@ -40,7 +40,7 @@ type stream struct {
 	known map[string]lock.Entry
 	// since is when we first saw the present term of each lock.
 	since map[string]firstSight
-	// listed: we have had a list. whole: and the stream is not broken.
+	// listed: we have had a list. whole: we have had one, and the stream is not broken.
 	listed, whole bool
 	// trouble is why the stream broke last; nil if it never did.
 	trouble error
@@ -75,7 +75,7 @@ func (p pulse) heard(now record.Instant) []time.Duration {
 	return heard
 }
 
-// view is since when a member has published the same digest of the preference as the controller, or another one.
+// view says whether a member publishes the controller's digest of the preference or another one, and since when.
 type view struct {
 	same  bool
 	since record.Instant

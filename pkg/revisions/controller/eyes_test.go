@@ -93,8 +93,8 @@ func TestBelievesOnlyWhileItSees(t *testing.T) {
 	}
 }
 
-// TestSinceWhenItSees checks that a controller counts waits anew after it has not seen its group for a while, and not after
-// a short break of a stream.
+// TestSinceWhenItSees checks that a controller begins its waits anew if it has not seen its group for a while, and does not
+// after a short break of a stream.
 func TestSinceWhenItSees(t *testing.T) {
 	const s = time.Second
 	w := newWorld()

@@ -65,8 +65,8 @@ func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.In
 	return sooner(wake, t.makeDefault(ctx, sight))
 }
 
-// blind says what the controller does not see, once that has lasted for a leaseDuration. It returns when to look again if no
-// event comes: our own next beat is one.
+// blind logs what the controller does not see, once that has lasted for a leaseDuration. It returns when to look again; zero
+// for at the next event, since our own next beat is one.
 func (t *tenure) blind(now record.Instant) (wake record.Instant) {
 	if t.blindSince == 0 {
 		t.blindSince = now

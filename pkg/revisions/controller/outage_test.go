@@ -56,8 +56,8 @@ func TestOutageIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestSaysThatItSeesNothing checks that a controller that stands still, since it does not see some of the locks, says which,
-// once.
+// TestSaysThatItSeesNothing checks that a controller that stands still because it does not see a lock names that lock in the
+// log, once.
 func TestSaysThatItSeesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "web", follows: true}, mixed{name: "elsewhere", follows: true, bend: kinds[2].bend})
@@ -86,8 +86,8 @@ func TestSaysThatItSeesNothing(t *testing.T) {
 	})
 }
 
-// TestDefaultOfOthers checks that a controller that may not replace the default revision, since it is neither stable nor the
-// canary, says so once, and tries on.
+// TestDefaultOfOthers checks that a controller does not replace a default revision that is neither stable nor the canary, says
+// so once, and tries on.
 func TestDefaultOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "web", follows: true})
@@ -122,8 +122,8 @@ func (c *crowd) prefer(revision string) {
 	}
 }
 
-// TestPlanOfAnotherCluster checks that a rollout whose status has a higher token than any term here goes on after the words that
-// the log names.
+// TestPlanOfAnotherCluster checks that the words that the log names help a rollout whose status has a higher token than any term
+// here.
 func TestPlanOfAnotherCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "web", follows: true})
@@ -155,7 +155,7 @@ func TestPlanOfAnotherCluster(t *testing.T) {
 	})
 }
 
-// TestOutagesAreNoFlaps checks that the canary is not blamed for terms that ended since the API server answered nobody.
+// TestOutagesAreNoFlaps checks that no check blames the canary for terms that ended because the API server answered nobody.
 func TestOutagesAreNoFlaps(t *testing.T) {
 	for range 8 { // who wins what after the outage is a matter of chance
 		synctest.Test(t, func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 // How long the holder may rightly keep an election that prefers the canary.
 
 // heldUntil is the later of two times: when the present term is minHold old, and when the holder
-// began to count preemptDelay. It begins that count again once it and the next leader see the same preference.
-// heldUntil is zero if the election has neither delay. The record gives the term's start by the
-// holder's clock; but the term began no later than we first saw it.
+// began to count preemptDelay. The holder begins that count again once it and the next leader, who are the pair,
+// see the same preference. heldUntil is zero if the election has neither delay. The record gives the term's start
+// by the holder's clock; but the term began no later than we first saw it.
 func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Duration, pair ...string) (until time.Time) {
 	if e.Timing.PreemptDelay > 0 {
 		agreed := m.eyes.since
@@ -36,8 +36,8 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Durat
 	return until
 }
 
-// agreed is since when a member has seen the controller's preference; zero for nobody's identity. While it sees another one, that
-// is now, give or take a quarter of the patience: the status must not change with each look.
+// agreed is since when a member has seen the controller's preference; zero if no such member lives. While the member sees another
+// one, agreed moves on with the time in steps of a quarter of the patience, so that the status does not change with each look.
 func (m moment) agreed(identity string, patience time.Duration) record.Instant {
 	v, known := m.eyes.views[identity]
 	switch quarter := patience / 4; {

@@ -87,8 +87,8 @@ const (
 	// We ask the server to end a watch after a random time between watchSeconds and twice that, so that
 	// many watches don't start again at the same moment.
 	watchSeconds = 300
-	// overtime is how much longer a watch may last. A server or a proxy that does not end it may have lost it, and with it
-	// what changed since.
+	// overtime is how much longer than that a watch may last. A server or a proxy that does not end it may have lost it, and
+	// with it what changed since.
 	overtime = 30 * time.Second
 )
 
@@ -156,7 +156,7 @@ func (r Object) open(ctx context.Context, o metav1.ListOptions) (watch.Interface
 
 var errNoAnswer = fmt.Errorf("no answer to a watch within %v (is the API server, or a proxy before it, overloaded?)", openTimeout)
 
-// closing is a stream that ends its context, too.
+// closing is a stream whose Stop ends the stream's context, too.
 type closing struct {
 	watch.Interface
 	end context.CancelCauseFunc

@@ -43,8 +43,8 @@ func following(t *testing.T, open func(context.Context) (watch.Interface, error)
 	})
 }
 
-// TestWatchThatNobodyAnswers checks that a server that accepts a watch, and never answers, does not keep the source from
-// what the next list shows, and that the listener hears of the trouble.
+// TestWatchThatNobodyAnswers checks that the source lists again although the server never answers its watch, and that the
+// listener hears of the trouble.
 func TestWatchThatNobodyAnswers(t *testing.T) {
 	following(t, func(ctx context.Context) (watch.Interface, error) {
 		<-ctx.Done()
@@ -58,8 +58,8 @@ func TestWatchThatNobodyAnswers(t *testing.T) {
 	})
 }
 
-// TestWatchThatNeverEnds checks that a stream that the server should have ended long ago is given up: a proxy may have
-// swallowed what came since.
+// TestWatchThatNeverEnds checks that the source gives up a stream that the server should have ended long ago: a proxy may
+// have swallowed what came since.
 func TestWatchThatNeverEnds(t *testing.T) {
 	following(t, func(context.Context) (watch.Interface, error) { return watch.NewFake(), nil }, func(h *heard) {
 		time.Sleep(time.Minute)

@@ -53,17 +53,17 @@ func (p Plan) At(now time.Time) Plan {
 	return p
 }
 
-// lingers is for how long what has ended stays stored, by the clock of whoever changes the plan. That clock may be fast, and the
-// members, which have clocks of their own, would lose what counts for them. A clock in a wrong time zone is wrong by 14 hours
-// at most.
+// lingers is how long a pause or a handover stays stored after its end, by the clock of whoever changes the plan. That clock may
+// be fast: by the members' clocks the end may be still to come. A clock that shows local time as UTC is wrong by 14 hours at
+// most.
 const lingers = 24 * time.Hour
 
-// Kept returns the plan as it is to be stored by somebody with the time now: with what ended lately, and without what ended long
-// ago.
+// Kept returns the plan to store when the clock says now: with what has ended within the last day, and without what ended
+// earlier.
 func (p Plan) Kept(now time.Time) Plan { return p.At(now.Add(-lingers)) }
 
-// Passing returns the plan as it may count for members if it is now for us and their clocks are behind: as it is stored, and then
-// without the first part that has ended, without the first two, and so on.
+// Passing returns all plans that may count for members, whose clocks may be behind ours, which says now: the plan as it is
+// stored, then without the first part that has ended, without the first two, and so on.
 func (p Plan) Passing(now time.Time) []Plan {
 	all := []Plan{p}
 	for ends := p.Ends(); !ends.IsZero() && !now.Before(ends); ends = p.Ends() {

@@ -103,8 +103,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestWhatEndedIsKeptForADay checks that what has ended stays in a plan that is to be stored while some clock may count it, and no longer;
-// and which plans members may count meanwhile.
+// TestWhatEndedIsKeptForADay checks that Kept keeps what has ended for a day, and no longer, and that Passing returns the plans that
+// members may go by meanwhile.
 func TestWhatEndedIsKeptForADay(t *testing.T) {
 	p, err := Plan{}.Stand(Standstill{At: At(start), Until: At(start.Add(time.Hour))})
 	if err != nil {

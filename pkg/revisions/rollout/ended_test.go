@@ -103,8 +103,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestClockThatWasAhead checks that the times of a controller whose clock was ahead count from now for the next one: else
-// losses of the canary would be older than the rollout for as long, and no check would count them.
+// TestClockThatWasAhead checks that the rollout and its step begin now if the clock of the controller before was ahead.
+// Otherwise new losses of the canary would seem older than the rollout, and no check would count them.
 func TestClockThatWasAhead(t *testing.T) {
 	w := newWorld(t, 4, specOf(weigh(50), pause(time.Hour), weigh(100)))
 	w.now = start.Add(5 * time.Hour)

@@ -59,7 +59,7 @@ func (l *look) follow() {
 
 // since returns when our wait begins for an election that was on its way at the last look; known is
 // what that look computed. A new holder postpones it, since its own minHold begins, and so does a new
-// preference, since preemptDelay starts again. So does a time in which no controller saw the group: in an outage of the
+// preference, since preemptDelay starts again. So does a gap in what the controller saw of its group: in an outage of the
 // API server nothing can move. A clock that was set back makes no wait longer.
 func (l *look) since(e Election, known Time) Time {
 	known = later(known, At(l.seen.Since))

@@ -205,8 +205,8 @@ func TestRankStays(t *testing.T) {
 	}
 }
 
-// TestReadyDuringPause checks that an election that the rollout went on without moves as soon as a member of the canary is
-// ready, also where the rollout waits by now; and that nothing more moves then.
+// TestReadyDuringPause checks that an election which an earlier step left out moves once a member of the canary is ready,
+// even while the rollout waits in a pause or an analysis, and that no other election moves then.
 func TestReadyDuringPause(t *testing.T) {
 	for name, wait := range map[string]Step{"pause": pause(0), "analysis": analyse(time.Hour)} {
 		t.Run(name, func(t *testing.T) {

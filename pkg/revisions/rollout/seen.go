@@ -16,8 +16,8 @@ type Seen struct {
 	Own string
 	// Members are all living members, the controller's own among them.
 	Members []Member
-	// Since is when the controller began to see its group, and has seen it without a gap from then on. Nobody can say what
-	// could have moved before. Zero if the controller has always seen the group.
+	// Since is since when the controller has seen its group without a gap. Nobody can say what could have moved before; zero
+	// if there was no gap.
 	Since time.Time
 	// Failures are what the checks find at this moment.
 	Failures []Failure
@@ -28,7 +28,8 @@ type Seen struct {
 	// Divided lists the identities of living members whose published digest of the preference
 	// differs from the controller's.
 	Divided []string
-	// Behind lists those of them for which that has lasted: longer than members usually need to see a change.
+	// Behind lists those of Divided whose digest has differed for longer than their session lasts. Members usually need less
+	// time to see a change.
 	Behind []string
 }
 

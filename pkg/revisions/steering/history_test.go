@@ -13,8 +13,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// TestUnreadableHistoryStays checks that a word that adds a line to a history that nobody can read is refused, and that the
-// text stays; and that other words do not mind.
+// TestUnreadableHistoryStays checks that Edit refuses a word that adds a line to a history that nobody can read, that the
+// text stays, and that Edit takes other words.
 func TestUnreadableHistoryStays(t *testing.T) {
 	maps := mapstest.New()
 	spec := rollout.Spec{

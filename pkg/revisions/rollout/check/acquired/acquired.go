@@ -10,7 +10,7 @@ import (
 )
 
 // Check fails for an election that has been on its way to a ready member of the canary for
-// the spec's acquireTimeout, in the sight of one controller.
+// the spec's acquireTimeout, while one controller saw the group without a gap.
 type Check struct{}
 
 // Name implements check.Check.

@@ -23,7 +23,7 @@ const (
 // if their sessions ended, or were not seen, while they led. A voluntary release is no loss: an
 // exchanged election, a member that leaves, a move for rank. A loss does not count if members of stable
 // lost an election at about the same time, within half the acquireTimeout: then the API server answered
-// nobody. They lead the controller's own election until the end.
+// nobody. In an outage they lose the controller's own election at least: they lead it until the end.
 type Check struct{}
 
 // Name implements check.Check.

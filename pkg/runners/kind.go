@@ -82,7 +82,7 @@ var ErrDeadline = errors.New("the term's deadline came without an extension")
 // hold the lock for work that never begins.
 var ErrSlowStart = errors.New("it did not begin in time, though its term was extended (does the file system of the program answer? is this machine too busy?)")
 
-// Late returns why a run ends that has not begun by the deadline, which the term had at the beginning of the run:
+// Late returns the error of a run whose work did not begin by the deadline that the term had when the run began:
 // ErrSlowStart if the term was extended meanwhile, otherwise ErrDeadline.
 func Late(term election.Term, deadline record.Instant) error {
 	if now, _ := term.Deadline(); now > deadline {

@@ -28,8 +28,8 @@ var heir = struct {
 }{watchers: map[int]bool{}}
 
 // Adopt makes this process inherit the processes that a supervisor and its guard leave when both are
-// killed: all that the program had started, even what had left its process group. We then kill them. Run Reap beside, for
-// what else this process inherits.
+// killed: all that the program had started, even what had left its process group. We then kill them. Run Reap as well: it
+// reaps what else this process inherits.
 //
 // Call it in the main function of a program whose other children stay in its session: when a guard
 // is killed, every child that leads its own session counts as an orphan.

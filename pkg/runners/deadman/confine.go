@@ -71,7 +71,7 @@ func refuse(fd int, socket io.Reader) refusal {
 	if err := unix.CloseRange(uint(fd), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return refusal{"descriptors to close (Linux 5.11 or later can)", errnoOf(err)}
 	}
-	// Whatever stayed unread would reset the connection when this process becomes the program.
+	// Read the newline, too: a byte that stays unread resets the connection when this process becomes the program.
 	c, err := readJSON[confined](bufio.NewReader(socket))
 	if err != nil {
 		return refusal{"confinement, which it could not read", int(syscall.EBADMSG)}

@@ -21,8 +21,8 @@ import (
 // reapEvery is the time between two looks for dead processes that we have inherited.
 const reapEvery = time.Minute
 
-// Reap reaps the dead processes that this process inherits after Adopt, until ctx ends. Those of programs are reaped
-// anyway; others, such as a helper that a credential program left behind, would stay zombies as long as we live.
+// Reap reaps the dead processes that this process inherits after Adopt, until ctx ends. Without it, those that no program
+// of ours started, such as a helper that a credential program left behind, would stay zombies as long as we live.
 //
 // Reap leaves alone what this process started itself with package os, or os/exec, and waits for. Where package os does not
 // use pidfds (before Linux 5.4), nobody can tell what that is, and Reap reaps nothing.
@@ -62,7 +62,7 @@ func reapInherited() {
 
 var errNoHandles = errors.New("package os has no handles of processes here")
 
-// handles returns the process ids of the handles (pidfds) that this process has open. Package os opens one with each
+// handles returns the ids of the processes to which this process has a handle (pidfd) open. Package os opens one for each
 // child that it starts.
 func handles() (map[int]bool, error) {
 	self, err := os.FindProcess(os.Getpid())

@@ -189,8 +189,8 @@ func (a *asker) end() {
 	a.wg.Wait()
 }
 
-// awaitDeath orders the kill and waits for the end. When half of the time is over that is left, it kills the program
-// without the supervisor and its guard, even if they have begun: they may freeze at any moment.
+// awaitDeath orders the kill and waits for the end. After half of the time that is left it kills the program without the
+// supervisor and its guard, even if these have begun their kill: they may freeze at any moment.
 func (p *Process) awaitDeath(w Watch, dead record.Instant) {
 	p.Kill()
 	timer := clock.NewTimer(min(nap, max(leastKillMargin/2, clock.Until(w.Clock, dead)/2)))

@@ -115,9 +115,9 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestAStartDoesNotLookItself checks that only the supervisor looks at a program with a slash: a look at a file system that
-// does not answer would hold this process up, and nobody could end that by the deadline. Here the path leads to the program
-// only for a process in dir.
+// TestAStartDoesNotLookItself checks that only the supervisor looks at a program with a slash: if a file system does not
+// answer, the look holds up the process that looks, and nobody could end that by the deadline in this one. The path leads to
+// the program only for a process in dir.
 func TestAStartDoesNotLookItself(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "there"), []byte("#!/bin/sh\necho began\n"), 0o700); err != nil {

@@ -126,7 +126,7 @@ func locate(c Command) (string, error) {
 }
 
 // find finds the program: in PATH if its name has no slash, otherwise relative to its directory. It does not look at a
-// program with a slash: if that hangs, it must be the supervisor that hangs, since a start has a deadline.
+// program with a slash. That look may hang, and only the supervisor may hang: its start has a deadline.
 func find(c Command) (string, error) {
 	program := c.Args[0]
 	if !strings.ContainsRune(program, '/') {

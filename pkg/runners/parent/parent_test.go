@@ -400,8 +400,8 @@ func TestInheritedChildrenAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestAMemberWithoutAParentKeepsItsSignals checks that signals end a process as usual that could not start its member, and so
-// goes on as a member without a parent. It may open as few files as let only the start fail.
+// TestAMemberWithoutAParentKeepsItsSignals checks that signals still end a process that could not start its member, and so goes
+// on as a member without a parent. The test looks for a limit of open files with which only that start fails.
 func TestAMemberWithoutAParentKeepsItsSignals(t *testing.T) {
 	for files := 4; files < 64; files++ {
 		p := newProgram(t, "alone")

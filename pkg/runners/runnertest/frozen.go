@@ -37,8 +37,8 @@ func frozenWhileStarting(t *testing.T, r *run, watcher string) {
 	}
 }
 
-// hangingStart freezes the guard while the work starts, and extends the term. By the term's first deadline the start has
-// failed.
+// hangingStart freezes the guard while the work starts, and extends the term. The start must fail by the term's first
+// deadline.
 func hangingStart(t *testing.T, r *run) {
 	const valid = slack
 	r.freezeInTime("primacy-guard", valid)

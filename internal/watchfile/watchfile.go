@@ -34,8 +34,8 @@ const anew = 30 * time.Second
 //   - half a minute after the last look, in any case.
 //
 // It calls look on the caller's goroutine. It returns nil when ctx ends, and an error when it cannot watch the directory at
-// first. If the directory goes away later, Watch looks each ten times settle until there is one again. fsnotify reads events on
-// a goroutine of its own, which has ended when Watch returns.
+// first. If the directory goes away later, Watch looks at intervals of ten times settle until there is one again. fsnotify
+// reads events on a goroutine of its own, which has ended when Watch returns.
 func Watch(ctx context.Context, path string, settle time.Duration, look func() (again time.Time)) (err error) {
 	return watch(ctx, path, settle, anew, look)
 }

@@ -62,7 +62,7 @@ const lingers = 24 * time.Hour
 // earlier.
 func (p Plan) Kept(now time.Time) Plan { return p.At(now.Add(-lingers)) }
 
-// Passing returns all plans that may count for members, whose clocks may be behind ours, which says now: the plan as it is
+// Passing returns all plans that may count for members when our clock says now and theirs may be behind: the plan as it is
 // stored, then without the first part that has ended, without the first two, and so on.
 func (p Plan) Passing(now time.Time) []Plan {
 	all := []Plan{p}

@@ -49,7 +49,7 @@ type step struct {
 	// ours that the store did not keep as we sent it.
 	source  Source
 	altered bool
-	// showing is the record that the stream shows with this event; nil if the event is of something else.
+	// showing is the record that the stream shows with this event; nil if it shows none.
 	showing *record.Record
 	// foreignersCopied: State.foreign is this step's own.
 	foreignersCopied bool

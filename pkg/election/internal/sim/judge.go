@@ -125,7 +125,7 @@ func (j *judge) started(m *contest, a member.Start) {
 }
 
 // byBeat says whether only a beat can have extended the work to that time. In a migration a renewal of the outer lock,
-// which the same list may show, extends the work as well, as far as the term of its own lock lasts.
+// which the same list may show, extends the work as well, as far as m's own lock allows.
 func (m *contest) byBeat(until record.Instant) bool {
 	return m.outer == nil || m.takenThroughSession && m.outer.takenThroughSession && until > m.work.until
 }
@@ -438,8 +438,8 @@ type pace struct {
 	sessions        map[string]bool // the requests were for these
 }
 
-// paceRequests grows by paceSession with each further session that a member ends: the member reads and writes that
-// session once in each renewal interval.
+// The limit paceRequests grows by paceSession with each further session that a member ends: the member reads and writes
+// that session once in each renewal interval.
 const (
 	paceRequests = 150
 	paceSession  = 20

@@ -270,7 +270,7 @@ var driverRows = []row{
 	{
 		name: "migration/stays-away", rule: "who let go of the old lock comes back once the holder of the new one is gone",
 		file: "pkg/election/internal/member/turned.go",
-		old:  "(now >= w.until || !held)",
+		old:  "(now >= w.until || !held && w.holder != \"\")",
 		new:  "now >= w.until",
 		pkg:  "pkg/election", test: "TestWhoLetGoComesBackAtOnce",
 	},

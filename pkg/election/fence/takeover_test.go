@@ -178,7 +178,7 @@ func staleWrites(t *testing.T, takeovers int, renewal record.Renewal) {
 
 	var open, policed, gated outcome
 	former, next := first, second
-	for i := range takeovers {
+	for i := range takeovers + 1 { // the first one does not count
 		frozen := make(chan struct{})
 		former.freezer.mu.Lock()
 		former.freezer.held = frozen
@@ -230,6 +230,10 @@ func staleWrites(t *testing.T, takeovers int, renewal record.Renewal) {
 		if got := <-began; got != next.name {
 			t.Fatalf("takeover %d: %s leads", i, got)
 		}
+		if i == 0 {
+			awaitRefusal(t, former, namespace, token)
+			open, policed, gated = outcome{}, outcome{}, outcome{}
+		}
 		for len(took) > 0 {
 			<-took // renewals
 		}
@@ -251,6 +255,20 @@ func staleWrites(t *testing.T, takeovers int, renewal record.Renewal) {
 		t.Errorf("stale writes passed the policy later than %v after the takeover", mostLate)
 	}
 	cost(t, former, namespace)
+}
+
+// awaitRefusal waits until the policy refuses a writer's token. A busy API server may begin to enforce a policy long before
+// it follows the lock.
+func awaitRefusal(t *testing.T, w *writer, namespace string, token record.Token) {
+	t.Helper()
+	patch := stale(token)
+	for range 1200 {
+		if _, err := w.bare.ConfigMaps(namespace).Patch(t.Context(), "policed", types.MergePatchType, patch(), metav1.PatchOptions{}); apierrors.IsForbidden(err) {
+			return
+		}
+		<-clock.NewTimer(50 * time.Millisecond).C
+	}
+	t.Fatal("the policy does not follow the lock")
 }
 
 func versionIn(o metav1.Object, err error) uint64 {

@@ -72,7 +72,10 @@ func (m *Member) tendMove(c *contest) {
 		w.until, w.look = 0, 0
 		m.handle(c, machine.Resumed{})
 	case w.until != 0:
-		w.look = till
+		w.look = 0
+		if held {
+			w.look = till
+		}
 		c.tellOpposite(m.log)
 	case c.inner.state.Role == machine.Leading:
 		*w = waiting{told: w.told, failing: w.failing, by: w.by}

@@ -435,4 +435,11 @@ var driverRows = []row{
 		new:  "Reason: a.Reason, Token: a.Token,",
 		pkg:  "pkg/election", test: "TestTransitionsHaveTheTokenOfTheTerm",
 	},
+	{
+		name: "migration/alarm-in-the-past", rule: "a member is woken only for what is to come",
+		file: "pkg/election/internal/member/turned.go",
+		old:  "		if held {\n			w.look = till",
+		new:  "		{\n			w.look = till",
+		pkg:  "pkg/election/internal/member", test: "TestNoAlarmStaysInThePast",
+	},
 }

@@ -188,15 +188,7 @@ func TestTheOldLockGoesOnAboveATermOfBoth(t *testing.T) {
 		m1.has(0, m1.locks[1])
 		after(2500 * time.Millisecond)
 		g.wantTerms(t, 1)
-		hangAll(m1.store)
-		hangAll(old[m1].Store)
-		old[m2].Heal()
-		after(time.Minute)
-		g.end(m2.member)
-		m1.store.Heal()
-		old[m1].Heal()
-		g.end(m1.member)
-		g.wantTerms(t, 2)
+		g.passOn(t, m1, m2, old)
 	})
 }
 
@@ -233,6 +225,20 @@ func TestTransitionsHaveTheTokenOfTheTerm(t *testing.T) {
 		}
 		g.wantTerms(t, 1)
 	})
+}
+
+// passOn cuts one member off, and has the other one lead by the store of its own that failed until now.
+func (g *group) passOn(t *testing.T, from, to *roaming, stores map[*roaming]byName) {
+	t.Helper()
+	hangAll(from.store)
+	hangAll(stores[from].Store)
+	stores[to].Heal()
+	after(time.Minute)
+	g.end(to.member)
+	from.store.Heal()
+	stores[from].Heal()
+	g.end(from.member)
+	g.wantTerms(t, 2)
 }
 
 func (g *group) wantTerms(t *testing.T, want int) {
@@ -275,14 +281,6 @@ func TestTheNewLockGoesOnAboveATermOfBoth(t *testing.T) {
 		g.realm.Edit("a", func(o *codec.Object) { o.Fields.Holder = "" })
 		after(5 * time.Second)
 		g.wantTerms(t, 1)
-		hangAll(m1.store)
-		hangAll(next[m1].Store)
-		next[m2].Heal()
-		after(time.Minute)
-		g.end(m2.member)
-		m1.store.Heal()
-		next[m1].Heal()
-		g.end(m1.member)
-		g.wantTerms(t, 2)
+		g.passOn(t, m1, m2, next)
 	})
 }

@@ -53,7 +53,7 @@ func TestDocumentsThatBreak(t *testing.T) {
 				t.Run(name+" "+how+" while "+state, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						pinned := mixed{name: "pinned"}
-						c := newCrowd(t, mixed{name: "a", follows: true}, mixed{name: "b", follows: true}, mixed{name: "minhold.c", bend: kinds[7].bend, follows: true}, pinned)
+						c := newCrowd(t, mixed{name: "a", follows: true}, mixed{name: "b", follows: true}, mixed{name: "minhold.c", bend: bendOf("minhold"), follows: true}, pinned)
 						c.join(100, "red-1", "red-2")
 						after(settled)
 						c.join(100, "green-1")

@@ -46,6 +46,11 @@ var kinds = []mixed{
 	{name: "disabled", bend: func(_ *citizen, s *election.Spec) { s.Disabled = true }},
 }
 
+// bendOf is how elections of the named kind differ.
+func bendOf(kind string) func(*citizen, *election.Spec) {
+	return kinds[slices.IndexFunc(kinds, func(k mixed) bool { return k.name == kind })].bend
+}
+
 // policies are all policies, and chains of criteria in which revisions come first, last or not at
 // all.
 var policies = []mixed{
@@ -159,7 +164,7 @@ func TestOneThatDiffers(t *testing.T) {
 // cause no failure.
 func TestPreferenceThatChangesOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, mixed{name: "delayed", follows: true, bend: kinds[8].bend}, mixed{name: "other", follows: true})
+		c := newCrowd(t, mixed{name: "delayed", follows: true, bend: bendOf("delayed")}, mixed{name: "other", follows: true})
 		c.join(100, "red-1")
 		after(settled)
 		c.join(100, "green-1")

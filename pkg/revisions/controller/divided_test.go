@@ -14,7 +14,7 @@ import (
 // the move sees another preference.
 func TestBystanderThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, mixed{name: "delayed", follows: true, bend: kinds[8].bend}, mixed{name: "web", follows: true})
+		c := newCrowd(t, mixed{name: "delayed", follows: true, bend: bendOf("delayed")}, mixed{name: "web", follows: true})
 		c.behind = []string{"red-2"}
 		c.join(100, "red-1")
 		after(settled)
@@ -47,7 +47,7 @@ func TestCanaryThatIsBehind(t *testing.T) {
 		election mixed
 		phase    rollout.Phase
 	}{
-		"it waits":      {mixed{name: "web", follows: true, bend: kinds[8].bend}, rollout.Progressing},
+		"it waits":      {mixed{name: "web", follows: true, bend: bendOf("delayed")}, rollout.Progressing},
 		"it takes back": {mixed{name: "web", follows: true}, rollout.RolledBack},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,17 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
+// joinTwo joins a member of red, and later one of green. It returns what they warn of.
+func (c *crowd) joinTwo() *observer.ObservedLogs {
+	core, lines := observer.New(zap.WarnLevel)
+	c.log = zap.New(core)
+	c.join(100, "red-1")
+	after(settled)
+	c.join(100, "green-1")
+	after(time.Minute)
+	return lines
+}
+
 // outage lets the stores of locks and sessions answer nobody for d.
 func (c *crowd) outage(d time.Duration) {
 	c.Helper()
@@ -39,7 +50,7 @@ func (c *crowd) outage(d time.Duration) {
 func TestOutageIsNoFailure(t *testing.T) {
 	for range 8 { // who wins what after the outage is a matter of chance
 		synctest.Test(t, func(t *testing.T) {
-			c := newCrowd(t, mixed{name: "delayed", follows: true, bend: kinds[8].bend}, mixed{name: "web", follows: true})
+			c := newCrowd(t, mixed{name: "delayed", follows: true, bend: bendOf("delayed")}, mixed{name: "web", follows: true})
 			c.join(100, "red-1", "red-2")
 			after(settled)
 			c.join(100, "green-1", "green-2")
@@ -60,13 +71,8 @@ func TestOutageIsNoFailure(t *testing.T) {
 // log, once.
 func TestSaysThatItSeesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, mixed{name: "web", follows: true}, mixed{name: "elsewhere", follows: true, bend: kinds[2].bend})
-		core, lines := observer.New(zap.WarnLevel)
-		c.log = zap.New(core)
-		c.join(100, "red-1")
-		after(settled)
-		c.join(100, "green-1")
-		after(time.Minute)
+		c := newCrowd(t, mixed{name: "web", follows: true}, mixed{name: "elsewhere", follows: true, bend: bendOf("configmap")})
+		lines := c.joinTwo()
 		for _, m := range c.members {
 			m.others.On(memory.List, memory.Reject(lock.ErrDenied))
 			m.others.On(memory.Watch, memory.Reject(lock.ErrDenied))
@@ -91,12 +97,7 @@ func TestSaysThatItSeesNothing(t *testing.T) {
 func TestDefaultOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "web", follows: true})
-		core, lines := observer.New(zap.WarnLevel)
-		c.log = zap.New(core)
-		c.join(100, "red-1")
-		after(settled)
-		c.join(100, "green-1")
-		after(time.Minute)
+		lines := c.joinTwo()
 		c.prefer("blue")
 		c.start(weigh(100))
 		c.phase(5*time.Minute, rollout.Promoted)
@@ -127,12 +128,7 @@ func (c *crowd) prefer(revision string) {
 func TestPlanOfAnotherCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "web", follows: true})
-		core, lines := observer.New(zap.WarnLevel)
-		c.log = zap.New(core)
-		c.join(100, "red-1")
-		after(settled)
-		c.join(100, "green-1")
-		after(time.Minute)
+		lines := c.joinTwo()
 		c.start(untilPromoted, weigh(100))
 		c.phase(5*time.Minute, rollout.Paused)
 		c.say(func(p rollout.Plan) (rollout.Plan, error) {

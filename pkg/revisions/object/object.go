@@ -147,7 +147,7 @@ func (r Object) open(ctx context.Context, o metav1.ListOptions) (watch.Interface
 	if err == nil {
 		return closing{stream, giveUp}, nil
 	}
-	if context.Cause(ctx) == errNoAnswer {
+	if errors.Is(context.Cause(ctx), errNoAnswer) {
 		err = errNoAnswer
 	}
 	giveUp(nil)

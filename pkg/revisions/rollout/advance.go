@@ -166,12 +166,8 @@ func (l *look) walk() (more bool) {
 
 // stepDone carries out the present step, and says whether all of it is done.
 func (l *look) stepDone() bool {
-	step := l.step()
-	switch step.Kind() {
-	case StepPause, StepAnalysis:
-		l.grow() // the rollout may have gone on without some elections of earlier steps
-	}
-	switch step.Kind() {
+	l.grow() // a pause or an analysis, too, may move elections that earlier steps went on without
+	switch step := l.step(); step.Kind() {
 	case StepPause:
 		l.st.Phase = Paused
 		if step.Pause.Duration == 0 {
@@ -184,7 +180,7 @@ func (l *look) stepDone() bool {
 		return l.waited(step.Analysis.For, "analysis")
 	}
 	l.st.Phase = Progressing
-	if l.grow(); l.rollsBackAbsent() {
+	if l.rollsBackAbsent() {
 		return false
 	}
 	done := l.settled()

@@ -347,6 +347,16 @@ func TestManySuspectsAreOne(t *testing.T) {
 		e.run("stream")
 		waits(t, e, slowest)
 	})
+	t.Run("a claim that is shown late names one that may renew unseen", func(t *testing.T) {
+		e := newEnvironment(io.Discard)
+		e.run("member m1")
+		e.run("stored foreign by=f-0 times=configmap")
+		e.run("list")
+		s := newStep(e.cfg, e.state, e.now)
+		s.suspect(suspect{Claim: record.Claim{Identity: "f-0", Duration: time.Second}, told: true})
+		e.state = s.State
+		waits(t, e, e.now.Add(e.cfg.Timing.ObserverWait(61*time.Second)))
+	})
 	t.Run("the latest was told of", func(t *testing.T) {
 		e := fill()
 		slowest := e.now.Add(e.cfg.Timing.ObserverWait(1000 * time.Second))

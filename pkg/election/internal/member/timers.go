@@ -107,10 +107,8 @@ func (m *Member) woken(c *contest) {
 	} else {
 		if c.inner != nil {
 			m.tendMove(c)
-			m.tendAlarm(c)
-		} else {
-			m.notice(c)
 		}
+		m.notice(c)
 	}
 	m.rewake(c)
 }

@@ -45,6 +45,13 @@ var foreignRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestManySuspectsAreOne",
 	},
 	{
+		name: "foreign/late-claim-forgets-the-second", rule: "claim-and-wait: a claim that is shown late does not undo what we saw of its elector",
+		file: "pkg/election/internal/machine/foreign.go",
+		old:  "max(now.Duration, others[i].Duration), max(now.at, others[i].at)",
+		new:  "max(now.Duration, others[i].Duration), now.at",
+		pkg:  "pkg/election/internal/machine", test: "TestManySuspectsAreOne",
+	},
+	{
 		name: "foreign/no-way-back", rule: "the-way-back-stays-open: a foreign elector finds what it once held renewed by its record",
 		file: "pkg/election/internal/machine/sessions.go",
 		old:  "s.cfg.Renewal.Of(s.wasForeign())",

@@ -102,8 +102,8 @@ var steeringRows = []row{
 	{
 		name: "rollout/late-canary-stays-out", rule: "an election without a ready canary moves later, also while a pause lasts",
 		file: "pkg/revisions/rollout/advance.go",
-		old:  "		l.grow() // the rollout may have gone on without some elections of earlier steps\n",
-		new:  "",
+		old:  "	l.grow() // a pause or an analysis, too,",
+		new:  "	if k := l.step().Kind(); k != StepPause && k != StepAnalysis {\n		l.grow()\n	}\n	//",
 		pkg:  "pkg/revisions/rollout", test: "TestReadyDuringPause",
 	},
 	{

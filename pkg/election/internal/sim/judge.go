@@ -141,7 +141,7 @@ func (j *judge) extended(m *contest, until record.Instant) {
 	switch {
 	case m.work == nil || m.work.asked:
 		w.violate("rule stop-before-release", "%s: %s extends work that it has stopped", m.name, m.i.identity)
-	case m.work.until <= m.i.now() && until > m.work.until: // a renewal of one lock of a migration may extend nothing
+	case m.work.until <= m.i.now() && (m.outer == nil || until > m.work.until): // a renewal of one lock of two may extend nothing
 		w.violate("rule dead-by-the-deadline", "%s: %s extends work whose deadline has passed", m.name, m.i.identity)
 	case m.lacks && !m.i.several && m.byBeat(until):
 		w.violate("rule seen-not-assumed", "%s: %s extends on a beat from a list that shows another owner of the lock", m.name, m.i.identity)

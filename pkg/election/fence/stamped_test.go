@@ -48,7 +48,7 @@ var stampedWrites = []struct {
 // TestStampedWrites sends every kind of write through Stamping to an API server with the policy. Each carries the token
 // of the term, even where the object had another stamp before. The same writes without a stamp are refused.
 func TestStampedWrites(t *testing.T) {
-	real := devcluster.Start(t)
+	real := devcluster.New(t) // a policy follows locks only if none was deleted before (docs/fencing.md)
 	namespace := real.Namespace(t)
 	user := "system:serviceaccount:" + namespace + ":primacy"
 	config := rest.CopyConfig(real.Config)

@@ -202,10 +202,10 @@ func TestTransitionsHaveTheTokenOfTheTerm(t *testing.T) {
 		lieIdle(t, g.realm, "a")
 		lieIdle(t, other, "a")
 		after(20 * time.Second)
+		told := m1.manager.Watch(t.Context())
 		m1.has(1, m1.locks[0])
-		status := m1.manager.Statuses()[0]
-		told := status.Watch(t.Context())
 		after(time.Second)
+		status := m1.manager.Statuses()[0]
 		token := status.Token()
 		if of := status.Leader().Token; of >= token {
 			t.Errorf("this shows nothing: the term has token %d, and the new lock has %d", token, of)

@@ -3,6 +3,7 @@ package election_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,59 @@ func TestWhoCannotWriteTheNewLockLetsGo(t *testing.T) {
 			}
 			m1.leave(t)
 			m2.leave(t)
+			for _, o := range g.judge.overlaps() {
+				t.Error(o)
+			}
+		})
+	}
+}
+
+// TestWhoCouldWriteNothingComesBackSoon takes from all members the right to write the new lock, for an hour, so that each has let go
+// of the old lock for longer each time. It checks that one leads soon after they have the right, even if whoever held the old
+// lock then dies.
+func TestWhoCouldWriteNothingComesBackSoon(t *testing.T) {
+	for n := range 16 { // chance decides whether the other member waits when the holder dies
+		to, dies, alone := n%2, n/2%4 < 2, n/2%4 == 2
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t)
+			other := g.realm.Beside()
+			lieIdle(t, g.realm, "a")
+			lieIdle(t, other, "a")
+			m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
+			stores := func(m *roaming) []*memory.Store { return []*memory.Store{m.store, m.locks[1].Locks.(byName).Store} }
+			for _, m := range []*roaming{m1, m2} {
+				stores(m)[to].On(memory.Put, memory.Named("a", memory.Reject(lock.ErrDenied)))
+				if m == m1 || !alone {
+					m.has(to, m.locks[1-to])
+				}
+			}
+			after(time.Hour)
+			old, dead := []*memory.Realm{other, g.realm}[to], m1
+			for patience := 0; old.Read("a").Record.Holder == "" && patience < 45; patience++ {
+				after(time.Second)
+			}
+			if old.Read("a").Record.Holder == "" {
+				t.Errorf("to %d: nobody has tried for long", to)
+			}
+			if strings.HasPrefix(old.Read("a").Record.Holder, "m2") {
+				dead = m2
+			}
+			for _, m := range []*roaming{m1, m2} {
+				stores(m)[to].Heal()
+			}
+			if dies {
+				for _, s := range stores(dead) {
+					hangAll(s)
+				}
+			}
+			after(6 * 15 * time.Second)
+			if at := workers(g.judge, "e"); len(at) != 1 {
+				t.Errorf("to %d, one dies %v, one alone %v: at work: %v", to, dies, alone, at)
+			}
+			for _, s := range stores(dead) {
+				s.Heal()
+			}
+			g.end(m1.member, m2.member)
 			for _, o := range g.judge.overlaps() {
 				t.Error(o)
 			}

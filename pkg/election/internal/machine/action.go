@@ -162,7 +162,7 @@ const (
 	ReasonShutdown  Reason = "member is leaving"
 	ReasonPaused    Reason = "paused"
 	ReasonOuterLost Reason = "lost the lock that we migrate from"
-	ReasonWaits     Reason = "another holder keeps the lock that we migrate to"
+	ReasonWaits     Reason = "the lock that we migrate to cannot be taken"
 	ReasonRemoved   Reason = "election removed"
 	ReasonExchanged Reason = "election exchanged"
 	ReasonSession   Reason = "session ended"

@@ -20,7 +20,8 @@ type waiting struct {
 	// till is when this member releases the old lock. until is when it tries to take the old lock again
 	// after that. Each is zero while it does not apply.
 	till, until record.Instant
-	// look is when the holder of the new lock counts as gone, if it stays silent.
+	// look is when that wait ends early. If another member held the new lock, it is when that one counts as gone if it stays
+	// silent. Else it is when nobody will have held the old lock for a leaseDuration.
 	look record.Instant
 	// holder held the new lock when this member last let go; empty if the member let go because it could not write that
 	// lock. times counts how often it let go.
@@ -68,15 +69,18 @@ func (m *Member) tendMove(c *contest) {
 	switch stuck := held || w.failing; {
 	case m.going.has(c):
 		w.till, w.until = 0, 0
-	case w.until != 0 && (now >= w.until || !held && w.holder != ""):
-		w.until, w.look = 0, 0
-		m.handle(c, machine.Resumed{})
 	case w.until != 0:
-		w.look = 0
-		if held {
+		if w.holder != "" {
 			w.look = till
+		} else {
+			w.look = c.leftAlone(some)
 		}
-		c.tellOpposite(m.log)
+		if now >= w.until || w.holder != "" && !held || w.look != 0 && now >= w.look {
+			w.until, w.look = 0, 0
+			m.handle(c, machine.Resumed{})
+		} else {
+			c.tellOpposite(m.log)
+		}
 	case c.inner.state.Role == machine.Leading:
 		*w = waiting{told: w.told, failing: w.failing, by: w.by}
 	case c.state.Role != machine.Leading || !stuck:
@@ -92,6 +96,21 @@ func (m *Member) tendMove(c *contest) {
 		m.handle(c, machine.Paused{Reason: machine.ReasonWaits})
 	}
 	m.rewake(c)
+}
+
+// leftAlone is when nobody will have held c's lock, the old one, for a leaseDuration; zero while somebody may hold it for
+// long. some adds chance to a time from now on.
+func (c *contest) leftAlone(some func(time.Duration) record.Instant) record.Instant {
+	lease := c.election.Timing.LeaseDuration
+	switch held, till := c.heldByAnother(); {
+	case held && till != 0:
+		return till.Add(lease)
+	case c.state.Lock.Owner != machine.Nobody && c.state.Lock.Owner != machine.Free && c.state.Lock.Owner != machine.Orphaned:
+		return 0
+	case c.waiting.look != 0:
+		return c.waiting.look
+	}
+	return some(lease)
 }
 
 // tellOpposite warns once if the holder of the new lock takes the old one as well: that member migrates

@@ -270,8 +270,8 @@ var driverRows = []row{
 	{
 		name: "migration/stays-away", rule: "who let go of the old lock comes back once the holder of the new one is gone",
 		file: "pkg/election/internal/member/turned.go",
-		old:  "(now >= w.until || !held && w.holder != \"\")",
-		new:  "now >= w.until",
+		old:  "now >= w.until || w.holder != \"\" && !held || w.look != 0 && now >= w.look {",
+		new:  "now >= w.until {",
 		pkg:  "pkg/election", test: "TestWhoLetGoComesBackAtOnce",
 	},
 	{
@@ -438,8 +438,22 @@ var driverRows = []row{
 	{
 		name: "migration/alarm-in-the-past", rule: "a member is woken only for what is to come",
 		file: "pkg/election/internal/member/turned.go",
-		old:  "		if held {\n			w.look = till",
-		new:  "		{\n			w.look = till",
+		old:  " || w.look != 0 && now >= w.look {",
+		new:  " {",
 		pkg:  "pkg/election/internal/member", test: "TestNoAlarmStaysInThePast",
+	},
+	{
+		name: "migration/left-alone-for-long", rule: "who let go of the old lock takes it again soon if nobody else does",
+		file: "pkg/election/internal/member/turned.go",
+		old:  "	return some(lease)\n",
+		new:  "	return 0\n",
+		pkg:  "pkg/election", test: "TestWhoCouldWriteNothingComesBackSoon",
+	},
+	{
+		name: "migration/left-alone-by-the-dead", rule: "who let go of the old lock takes it again soon, also if its holder died",
+		file: "pkg/election/internal/member/turned.go",
+		old:  "		return till.Add(lease)\n",
+		new:  "		return 0\n",
+		pkg:  "pkg/election", test: "TestWhoCouldWriteNothingComesBackSoon",
 	},
 }

@@ -132,6 +132,12 @@
 // stranger's edit of that name (HandoverEdited) is such a request, too. The judge objects to a take that keeps a request, to a term
 // that ends by a request although nobody asked that term, and to one that ends for a member that would not take the lock.
 //
+// # Missing rights
+//
+// In a sixth of the seeds, except those of the class Outages, the store refuses a member's writes of one lock while its other requests go
+// through, or those of all members. Most such denials last for some leases. A third of those that strike one member are never mended: the
+// judge then expects the other members to lead.
+//
 // # Faults
 //
 // A seed picks the kinds of fault that it will see, how dense they are, and when each

@@ -171,6 +171,10 @@ func (q *request) goOut() {
 	f := h.link.readFate()
 	if q.record != nil {
 		f = h.link.writeFate()
+		if w.denials.refuses(h, q.name) {
+			f = refused
+			w.cov.saw(Denied)
+		}
 	}
 	q.carriedOut, q.answered = h.link.course(f, w.timeout)
 	if f != delivered {

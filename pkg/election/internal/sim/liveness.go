@@ -26,6 +26,9 @@ func (w *world) livenessBound() time.Duration {
 	}
 	if w.options.Class == Moves {
 		lease *= 2 // a member may have to wait for the holder of each of two locks
+		if w.denials != nil {
+			lease *= 2 // members that may not write the second lock hold the first one in turn
+		}
 	}
 	if w.meddler != nil && w.meddler.longest {
 		lease *= 3 // members wait twice for what they believe to last two leases
@@ -75,7 +78,7 @@ func (w *world) preferenceBound() time.Duration {
 const calmTerms = 6
 
 // termsInCalm is calmTerms, or more if a nominee may need longer to answer than the others wait for it:
-// such a nominee is tried again, at doubling intervals. It is also more for an election with ranges if members have different
+// such a nominee is tried again, at doubling intervals. So is one that could not write the lock. It is also more for an election with ranges if members have different
 // timings: they do not agree on how long a fallen member stays on probation. One moves the lock to that member, but must wait
 // until its range is over, and by then another one may take the expired lock.
 func (w *world) termsInCalm(e int) int {
@@ -84,22 +87,22 @@ func (w *world) termsInCalm(e int) int {
 		patience, slow = min(patience, h.timing.NominateDelay), max(slow, h.link.most)
 		alike = alike && (!w.locks[e].ranged || h.timing.StandDown == w.hosts[0].timing.StandDown)
 	}
-	if alike && 2*slow+2*time.Millisecond < patience { // the event and the write
+	if alike && !w.denials.lately(e) && 2*slow+2*time.Millisecond < patience { // the event and the write
 		return calmTerms
 	}
 	return calmTerms * len(w.hosts)
 }
 
-// alike says whether every living member takes part in the election. If one that takes no part outranks
+// alike says whether every living member takes part in the election, and can. If one that takes no part outranks
 // those that do, each leader drains for it in vain, at doubling intervals: no member knows in which
-// elections another takes part.
+// elections another takes part, or which locks it may not write.
 func (w *world) alike(e int) bool {
 	for _, h := range w.hosts {
 		if h.proc != nil && !h.takesPart[e] {
 			return false
 		}
 	}
-	return !w.locks[e].moves()
+	return !w.locks[e].moves() && !w.denials.forGood(e)
 }
 
 // liveness is what the judge of liveness keeps.
@@ -174,7 +177,7 @@ func (j *judge) look() {
 // failed lately. A member with failed runners may leave the lock alone for a while.
 func (w *world) anyMember(e int) bool {
 	for _, h := range w.hosts {
-		if h.proc == nil || h.proc.leaving || !h.takesPart[e] {
+		if h.proc == nil || h.proc.leaving || !h.takesPart[e] || w.denials.keepFrom(h, e) {
 			continue
 		}
 		if m := h.proc.inc.contests[e]; m == nil || m.state() == nil || m.state().Standing(m.i.now()) {

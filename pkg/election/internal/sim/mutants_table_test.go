@@ -420,6 +420,11 @@ var rows = []mutant{
 		new: "		return \"\"\n",
 	},
 	{
+		name: "holds-on-without-writing", rule: "who cannot write the new lock lets go of the old one", file: "internal/member/turned.go", class: Moves,
+		old: "held || w.failing",
+		new: "held",
+	},
+	{
 		name: "request-in-the-inner-lock", rule: "forced-handover", file: "internal/machine/forced.go", class: Moves,
 		old: "	if to == \"\" || s.cfg.Inner {\n",
 		new: "	if to == \"\" {\n",

@@ -14,7 +14,7 @@ import (
 // may work during a term that fails open: after an outage its holder is the first to write.
 
 // notOfAll are the faults that hit one member alone, or edit a lock: each of them breaks the guarantee.
-var notOfAll = []Fault{WritesOut, ReadsOut, Partition, Outage, CutResumed, LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited, LabelStorm}
+var notOfAll = []Fault{WritesOut, ReadsOut, Partition, Outage, CutResumed, LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited, LabelStorm, Denied}
 
 // pickOutages decides which elections fail open. Terms of these elections are renewed by their records.
 func (w *world) pickOutages(rng *rand.Rand) {

@@ -82,6 +82,8 @@ type world struct {
 	meddler *meddler
 	// forcing are operators who force handovers; nil in most runs.
 	forcing *forcing
+	// denials are the rights that members lack; nil in most runs.
+	denials *denials
 	// late is the plan for elections whose configuration comes late; nil in most runs.
 	late *late
 	// steering holds the plan of a rollout; it is nil except in the class Rollouts.
@@ -154,6 +156,7 @@ func newWorld(seed uint64, o Options) *world {
 	w.pickWords(rand.New(rand.NewPCG(seed, 0x27d4eb2f165667c5)))
 	w.meddler = w.pickMeddler(rand.New(rand.NewPCG(seed, 0xe7037ed1a0b428db)))
 	w.forcing = w.pickForcing(rand.New(rand.NewPCG(seed, 0x8ebc6af09c88c6e3)))
+	w.denials = w.pickDenials(rand.New(rand.NewPCG(seed, 0x4e6226981000879)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	if o.Class == Rollouts {
 		w.endAt += w.rolloutBound()
@@ -215,6 +218,7 @@ func (w *world) begin() {
 	w.at(w.calmAt, w.becalm)
 	w.words.begin()
 	w.forcing.begin()
+	w.denials.begin()
 	if w.meddler != nil {
 		w.meddler.begin()
 	}

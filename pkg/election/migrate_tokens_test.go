@@ -227,6 +227,32 @@ func TestTransitionsHaveTheTokenOfTheTerm(t *testing.T) {
 	})
 }
 
+// TestBothTermsOfAMoveEndTogether has a stranger blank the new lock of a member that holds both. It checks that the member takes
+// the old lock anew as well, so that its next term has a token that is new to those who know only the old lock.
+func TestBothTermsOfAMoveEndTogether(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		other := g.realm.Beside()
+		m1 := g.roam("m1", "two kinds", other)
+		lieIdle(t, g.realm, "a")
+		lieIdle(t, other, "a")
+		after(20 * time.Second)
+		m1.has(1, m1.locks[0])
+		after(10 * time.Second)
+		before := g.realm.Read("a").Record
+		now := other.Read("a")
+		if _, err := other.Write("a", record.Record{Group: "edge", Election: "e"}, now.Version); err != nil {
+			t.Fatal(err)
+		}
+		after(2 * time.Minute)
+		if then := g.realm.Read("a").Record; then.Token <= before.Token || then.Holder != before.Holder {
+			t.Errorf("%s has the old lock with token %d, and had it with token %d", then.Holder, then.Token, before.Token)
+		}
+		g.end(m1.member)
+		g.wantTerms(t, 2)
+	})
+}
+
 // passOn cuts one member off, and has the other one lead by the store of its own that failed until now.
 func (g *group) passOn(t *testing.T, from, to *roaming, stores map[*roaming]byName) {
 	t.Helper()

@@ -429,6 +429,13 @@ var driverRows = []row{
 		pkg:  "pkg/election", test: "TestTheNewLockGoesOnAboveATermOfBoth",
 	},
 	{
+		name: "migration/old-lock's-term-goes-on", rule: "tokens-rise: when the term of one lock ends, that of the other ends too",
+		file: "pkg/election/internal/member/migrate.go",
+		old:  "		case c.state.Role == machine.Leading:\n			// The inner",
+		new:  "		case false:\n			// The inner",
+		pkg:  "pkg/election", test: "TestBothTermsOfAMoveEndTogether",
+	},
+	{
 		name: "migration/token-of-one-lock", rule: "what is told of a term has the term's token",
 		file: "pkg/election/internal/member/handle.go",
 		old:  "Reason: a.Reason, Token: c.token,",

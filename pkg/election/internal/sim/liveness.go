@@ -77,10 +77,10 @@ func (w *world) preferenceBound() time.Duration {
 // back after they had failed or had not been ready.
 const calmTerms = 6
 
-// termsInCalm is calmTerms, or more if a nominee may need longer to answer than the others wait for it:
-// such a nominee is tried again, at doubling intervals. So is one that could not write the lock. It is also more for an election with ranges if members have different
-// timings: they do not agree on how long a fallen member stays on probation. One moves the lock to that member, but must wait
-// until its range is over, and by then another one may take the expired lock.
+// termsInCalm is calmTerms, or more if a nominee may need longer to answer than the others wait for it: such a nominee is
+// tried again, at doubling intervals. So is one that could not write the lock. It is also more for an election with ranges if
+// members have different timings: they do not agree on how long a fallen member stays on probation. One moves the lock to that
+// member, but must wait until its range is over, and by then another one may take the expired lock.
 func (w *world) termsInCalm(e int) int {
 	patience, slow, alike := w.timing.NominateDelay, time.Duration(0), true
 	for _, h := range w.hosts {

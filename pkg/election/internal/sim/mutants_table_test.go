@@ -340,11 +340,6 @@ var rows = []mutant{
 		new: "token",
 	},
 	{
-		name: "old-lock's-term-goes-on", rule: "tokens-rise", file: "internal/member/migrate.go", class: Moves, from: 12600,
-		old: "		case c.state.Role == machine.Leading:\n			// The inner",
-		new: "		case false:\n			// The inner",
-	},
-	{
 		name: "token-of-the-lock-alone", rule: "tokens-rise", file: "internal/member/contest.go", class: Moves,
 		old: "		Newest:      c.newest(),\n",
 		new: "",

@@ -123,6 +123,15 @@ func lieIdle(t *testing.T, r *memory.Realm, name string) {
 	}
 }
 
+// idleBeside returns another realm of the group's store. Here and there is a lock "a" that any member may take at once.
+func (g *group) idleBeside() *memory.Realm {
+	g.t.Helper()
+	other := g.realm.Beside()
+	lieIdle(g.t, g.realm, "a")
+	lieIdle(g.t, other, "a")
+	return other
+}
+
 // TestAListOfBeforeAnElectionWasAdded checks that members do not take an election's lock because of a
 // list that was requested before the election was added: the list may be older than the election's last
 // term under another lock.
@@ -162,10 +171,8 @@ func TestAListOfBeforeAnElectionWasAdded(t *testing.T) {
 func TestTheOldLockGoesOnAboveATermOfBoth(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
-		other := g.realm.Beside()
+		other := g.idleBeside()
 		m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
-		lieIdle(t, g.realm, "a")
-		lieIdle(t, other, "a")
 		after(20 * time.Second)
 		var taken atomic.Bool
 		old := map[*roaming]byName{m1: m1.locks[1].Locks.(byName), m2: m2.locks[1].Locks.(byName)}
@@ -197,10 +204,8 @@ func TestTheOldLockGoesOnAboveATermOfBoth(t *testing.T) {
 func TestTransitionsHaveTheTokenOfTheTerm(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
-		other := g.realm.Beside()
+		other := g.idleBeside()
 		m1 := g.roam("m1", "two kinds", other)
-		lieIdle(t, g.realm, "a")
-		lieIdle(t, other, "a")
 		after(20 * time.Second)
 		told := m1.manager.Watch(t.Context())
 		m1.has(1, m1.locks[0])
@@ -232,10 +237,8 @@ func TestTransitionsHaveTheTokenOfTheTerm(t *testing.T) {
 func TestBothTermsOfAMoveEndTogether(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
-		other := g.realm.Beside()
+		other := g.idleBeside()
 		m1 := g.roam("m1", "two kinds", other)
-		lieIdle(t, g.realm, "a")
-		lieIdle(t, other, "a")
 		after(20 * time.Second)
 		m1.has(1, m1.locks[0])
 		after(10 * time.Second)
@@ -280,10 +283,8 @@ func (g *group) wantTerms(t *testing.T, want int) {
 func TestTheNewLockGoesOnAboveATermOfBoth(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
-		other := g.realm.Beside()
+		other := g.idleBeside()
 		m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
-		lieIdle(t, g.realm, "a")
-		lieIdle(t, other, "a")
 		after(20 * time.Second)
 		next := map[*roaming]byName{m1: m1.locks[1].Locks.(byName), m2: m2.locks[1].Locks.(byName)}
 		var token, takes atomic.Uint64

@@ -27,9 +27,7 @@ func TestOppositeMovesEndUpLed(t *testing.T) {
 					g := newGroup(t)
 					core, logged := observer.New(zap.WarnLevel)
 					g.bend = func(c *election.Config, _ *election.Spec) { c.Log = zap.New(core) }
-					other := g.realm.Beside()
-					lieIdle(t, g.realm, "a")
-					lieIdle(t, other, "a")
+					other := g.idleBeside()
 					var members []*roaming
 					for n := range moves {
 						members = append(members, g.roam(fmt.Sprintf("m%d", n), "two kinds", other))
@@ -71,9 +69,7 @@ func TestWhoCannotWriteTheNewLockLetsGo(t *testing.T) {
 	for to := range 2 {
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t)
-			other := g.realm.Beside()
-			lieIdle(t, g.realm, "a")
-			lieIdle(t, other, "a")
+			other := g.idleBeside()
 			m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
 			[]*memory.Store{m1.store, m1.locks[1].Locks.(byName).Store}[to].On(memory.Put, memory.Named("a", memory.Reject(lock.ErrDenied)))
 			m1.has(to, m1.locks[1-to])
@@ -93,16 +89,14 @@ func TestWhoCannotWriteTheNewLockLetsGo(t *testing.T) {
 }
 
 // TestWhoCouldWriteNothingComesBackSoon takes from all members the right to write the new lock, for an hour, so that each has let go
-// of the old lock for longer each time. It checks that one leads soon after they have the right, even if whoever held the old
-// lock then dies.
+// of the old lock for longer each time. It checks that one leads soon after they have the right: also if there is only one, and if
+// whoever held the old lock then dies.
 func TestWhoCouldWriteNothingComesBackSoon(t *testing.T) {
 	for n := range 16 { // chance decides whether the other member waits when the holder dies
 		to, dies, alone := n%2, n/2%4 < 2, n/2%4 == 2
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t)
-			other := g.realm.Beside()
-			lieIdle(t, g.realm, "a")
-			lieIdle(t, other, "a")
+			other := g.idleBeside()
 			m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
 			stores := func(m *roaming) []*memory.Store { return []*memory.Store{m.store, m.locks[1].Locks.(byName).Store} }
 			for _, m := range []*roaming{m1, m2} {
@@ -112,7 +106,7 @@ func TestWhoCouldWriteNothingComesBackSoon(t *testing.T) {
 				}
 			}
 			after(time.Hour)
-			old, dead := []*memory.Realm{other, g.realm}[to], m1
+			old, holder := []*memory.Realm{other, g.realm}[to], m1
 			for patience := 0; old.Read("a").Record.Holder == "" && patience < 45; patience++ {
 				after(time.Second)
 			}
@@ -120,13 +114,13 @@ func TestWhoCouldWriteNothingComesBackSoon(t *testing.T) {
 				t.Errorf("to %d: nobody has tried for long", to)
 			}
 			if strings.HasPrefix(old.Read("a").Record.Holder, "m2") {
-				dead = m2
+				holder = m2
 			}
 			for _, m := range []*roaming{m1, m2} {
 				stores(m)[to].Heal()
 			}
 			if dies {
-				for _, s := range stores(dead) {
+				for _, s := range stores(holder) {
 					hangAll(s)
 				}
 			}
@@ -134,7 +128,7 @@ func TestWhoCouldWriteNothingComesBackSoon(t *testing.T) {
 			if at := workers(g.judge, "e"); len(at) != 1 {
 				t.Errorf("to %d, one dies %v, one alone %v: at work: %v", to, dies, alone, at)
 			}
-			for _, s := range stores(dead) {
+			for _, s := range stores(holder) {
 				s.Heal()
 			}
 			g.end(m1.member, m2.member)

@@ -65,8 +65,8 @@ func (c *contest) followsInner(h happening) []happening {
 		case c.state.Role == machine.Draining && !c.state.Drain.Stopped:
 			return []happening{{c, machine.RunnersStopped{}}}
 		case c.state.Role == machine.Leading:
-			// The inner term ended by itself, so the outer one must end, too. If it went on and had the
-			// larger token, the next term of both would have the same token again (rule tokens-rise).
+			// The inner term ended by itself, so the outer one must end, too: the next term of both must have
+			// a token that is new to members that know only the old lock (rule tokens-rise).
 			return []happening{{c, machine.WorkExpired{}}}
 		}
 	case machine.RunnersFailed:

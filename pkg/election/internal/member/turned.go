@@ -13,7 +13,8 @@ import (
 // other. A reload refuses to reverse a migration, but a process that starts cannot know that it reverses
 // one. So a member that has held the old lock for long, while another member holds the new one, releases
 // the old one for a while. That is safe: it is an ordinary release, of a lock without work. The same goes for a
-// member that cannot write the new lock, since another one may be able to.
+// member that cannot write the new lock, since another one may be able to. If nobody takes the old lock then, the
+// member takes it again: only a write can tell whether it may write the new lock by now.
 
 // waiting is the state of the wait for the new lock, in the contest for the old lock of a migration.
 type waiting struct {

@@ -30,12 +30,10 @@ func (w *world) pickDenials(rng *rand.Rand) *denials {
 	return &denials{w: w, rng: rng, until: map[denial]int64{}, every: every}
 }
 
-func (d *denials) upTo(t time.Duration) time.Duration { return time.Duration(d.rng.Int64N(int64(t))) }
-
 // begin schedules the next denial.
 func (d *denials) begin() {
 	if d != nil {
-		d.w.after(1+d.upTo(2*d.every), d.deny)
+		d.w.after(1+upTo(d.rng, 2*d.every), d.deny)
 	}
 }
 
@@ -51,7 +49,7 @@ func (d *denials) deny() {
 	if l.moves() && d.rng.IntN(3) == 0 {
 		lock = l.old.Name
 	}
-	until := min(w.now+int64(d.upTo(10*w.timing.LeaseDuration)), w.calmAt)
+	until := min(w.now+int64(upTo(d.rng, 10*w.timing.LeaseDuration)), w.calmAt)
 	hosts := w.hosts
 	if d.rng.IntN(3) > 0 {
 		n := d.rng.IntN(len(w.hosts))

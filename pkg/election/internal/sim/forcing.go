@@ -34,12 +34,10 @@ func (w *world) pickForcing(rng *rand.Rand) *forcing {
 	return &forcing{w: w, rng: rng, every: time.Duration(float64(w.timing.LeaseDuration) * []float64{0.1, 0.4, 1.5}[rng.IntN(3)])}
 }
 
-func (f *forcing) upTo(d time.Duration) time.Duration { return time.Duration(f.rng.Int64N(int64(d))) }
-
 // begin schedules the next request.
 func (f *forcing) begin() {
 	if f != nil {
-		f.w.after(1+f.upTo(2*f.every), f.ask)
+		f.w.after(1+upTo(f.rng, 2*f.every), f.ask)
 	}
 }
 
@@ -53,7 +51,7 @@ func (f *forcing) ask() {
 	l, to, tries := w.locks[f.rng.IntN(len(w.locks))], f.nominee(), 1+f.rng.IntN(3)
 	for _, name := range []string{l.own.Name, l.old.Name} {
 		if seen := w.store.read(name); name != "" && (f.rng.IntN(4) > 0 || !l.moves()) && mayBeAsked(seen.Record) {
-			w.after(f.upTo(w.timing.RenewInterval), func() { f.write(seen, to, tries) })
+			w.after(upTo(f.rng, w.timing.RenewInterval), func() { f.write(seen, to, tries) })
 		}
 	}
 }
@@ -87,14 +85,14 @@ func (f *forcing) write(seen lock.Entry, to string, tries int) {
 	case w.calm || tries == 0 || !mayBeAsked(seen.Record) || !mayBeAsked(now.Record) || now.Record.Holder != seen.Record.Holder || now.Record.Token != seen.Record.Token:
 		return
 	case now.Version != seen.Version:
-		w.after(f.upTo(w.timing.RenewInterval), func() { f.write(now, to, tries-1) })
+		w.after(upTo(f.rng, w.timing.RenewInterval), func() { f.write(now, to, tries-1) })
 		return
 	}
 	w.logf("world", "%s: an operator asks %s to hand over to %q", seen.Name, now.Record.Holder, to)
 	w.cov.saw(Forced)
 	w.request(seen.Name, to)
 	if f.rng.IntN(3) == 0 {
-		w.after(f.upTo(w.timing.LeaseDuration), func() { f.write(w.store.read(seen.Name), "", 1) })
+		w.after(upTo(f.rng, w.timing.LeaseDuration), func() { f.write(w.store.read(seen.Name), "", 1) })
 	}
 }
 

@@ -62,8 +62,6 @@ func (s *words) away(d time.Duration) {
 
 func (s *words) chance(p float64) bool { return p > 0 && s.rng.Float64() < p }
 
-func (s *words) upTo(d time.Duration) time.Duration { return time.Duration(s.rng.Int64N(int64(d))) }
-
 // speak has somebody speak of a member, and mostly of one that is in trouble.
 func (s *words) speak() {
 	if s.w.calm {
@@ -85,7 +83,7 @@ func (s *words) troubled(p *proc) {
 		return
 	}
 	identity := p.inc.identity
-	s.w.after(s.upTo(s.w.timing.RenewInterval), func() {
+	s.w.after(upTo(s.rng, s.w.timing.RenewInterval), func() {
 		if !s.w.calm {
 			s.speakOf(identity)
 		}
@@ -105,7 +103,7 @@ func (s *words) speakOf(identity string) {
 	}
 	s.w.logf("world", "somebody is about to say that %s is dead (%s, %s)", identity, d.Proof, name)
 	p := s.newSpeaker(name, d)
-	p.until = s.w.now + int64(s.upTo(3*s.w.timing.LeaseDuration))
+	p.until = s.w.now + int64(upTo(s.rng, 3*s.w.timing.LeaseDuration))
 	p.hear()
 }
 
@@ -199,12 +197,12 @@ func (p *speaker) now() record.Instant { return p.clock.local(p.s.w.now) }
 // pause is a time of about d, or much longer if the speaker is frozen meanwhile.
 func (s *words) pause(d time.Duration) time.Duration {
 	if s.chance(s.frozen) {
-		d += s.upTo(2 * s.w.timing.LeaseDuration)
+		d += upTo(s.rng, 2*s.w.timing.LeaseDuration)
 	}
 	return d
 }
 
-func (s *words) latency() time.Duration { return time.Millisecond + s.upTo(10*time.Millisecond) }
+func (s *words) latency() time.Duration { return time.Millisecond + upTo(s.rng, 10*time.Millisecond) }
 
 // later does do after d, unless the speaker gives up.
 func (p *speaker) later(d time.Duration, do func()) {
@@ -232,7 +230,7 @@ func (p *speaker) hear() {
 		}
 		thought := time.Duration(0)
 		if p.s.rng.IntN(3) == 0 {
-			thought = p.s.upTo(p.s.w.timing.LeaseDuration)
+			thought = upTo(p.s.rng, p.s.w.timing.LeaseDuration)
 		}
 		p.later(p.s.latency()+thought, p.begin)
 	})
@@ -271,7 +269,7 @@ func (p *speaker) look() {
 			p.later(w.timeout, failed)
 			return
 		}
-		back += s.upTo(2 * w.timing.LeaseDuration)
+		back += upTo(s.rng, 2*w.timing.LeaseDuration)
 	}
 	p.later(s.latency(), func() {
 		if w.now < s.awayUntil {
@@ -291,7 +289,7 @@ func (p *speaker) answered(sent record.Instant, e session.Shown) {
 		w.logf("world", "%s: the word of %s counts no more: %v", p.name, p.death.Identity, err)
 		w.cov.saw(WordRefuted)
 		if s.rng.IntN(3) == 0 { // the same word again
-			p.later(s.upTo(w.timing.LeaseDuration), p.begin)
+			p.later(upTo(s.rng, w.timing.LeaseDuration), p.begin)
 		}
 	case heard == session.Over:
 	case heard == session.PutEnd:
@@ -308,7 +306,7 @@ func (p *speaker) put(end record.Record) {
 	lost, late, silent := s.chance(s.noise), s.chance(s.noise), s.chance(s.noise)
 	delay := s.latency()
 	if late {
-		delay += w.timeout + s.upTo(2*w.timing.LeaseDuration)
+		delay += w.timeout + upTo(s.rng, 2*w.timing.LeaseDuration)
 	}
 	if lost || late || silent {
 		p.later(w.timeout, p.look)

@@ -256,11 +256,14 @@ func (w *world) every(d time.Duration, do func()) {
 }
 
 // upTo is a random time in [0, d).
-func (w *world) upTo(d time.Duration) time.Duration {
+func (w *world) upTo(d time.Duration) time.Duration { return upTo(w.rng, d) }
+
+// upTo is a random time in [0, d), drawn from rng.
+func upTo(rng *rand.Rand, d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	return time.Duration(w.rng.Int64N(int64(d)))
+	return time.Duration(rng.Int64N(int64(d)))
 }
 
 // between is a random time in [a, b).

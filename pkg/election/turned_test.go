@@ -142,7 +142,8 @@ func TestWhoCouldWriteNothingComesBackSoon(t *testing.T) {
 // TestWhoLetGoComesBackAtOnce checks that a member that released the old lock, since another had held the
 // new one for long, comes back once that other member is gone: it is then the only one that can lead.
 func TestWhoLetGoComesBackAtOnce(t *testing.T) {
-	for to := range 2 {
+	for n := range 8 { // chance decides how long it would stay away
+		to := n % 2
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t)
 			other := g.realm.Beside()

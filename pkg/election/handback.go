@@ -30,20 +30,14 @@ type Handback struct {
 	// By names who asked, in the history of locks and sessions.
 	By string
 
-	// waited are the ends of sessions after which we have waited.
-	waited map[sessionOf]waitedOut
+	// waited says for how long nothing was released after the end of a session.
+	waited map[sessionOf]time.Duration
 }
 
-// sessionOf names a session.
+// sessionOf names a member's session. Others may use its object again.
 type sessionOf struct {
-	in   lock.Store
-	name string
-}
-
-// waitedOut is the end of a session after which nothing was released for so long.
-type waitedOut struct {
-	end record.Version
-	out time.Duration
+	in          lock.Store
+	uid, member string
 }
 
 // Release does what any member would do. If the session of the lock's holder was ended by its own member, or by others
@@ -89,8 +83,8 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 			since = c.Now() // a first look, or another term
 		case now.session.Version != was.session.Version && now.isHolders():
 			return fail(fmt.Errorf("%w: session %s has changed", ErrHolderLives, now.session.Name))
-		case now.session.Version != was.session.Version:
-			since = c.Now()
+		case now.session.Version != was.session.Version && was.isHolders():
+			since = c.Now() // it has ended; from now on another member may use its slot, and beat
 		case sent.Sub(answered) > wait/4:
 			since = c.Now() // the store may have answered nobody until now, so the holder could not beat
 		}
@@ -118,17 +112,22 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 // hasWaited notes that nothing was released for so long after the end of a session: one wait is for all its locks.
 func (h *Handback) hasWaited(l left, out time.Duration) {
 	if h.waited == nil {
-		h.waited = map[sessionOf]waitedOut{}
+		h.waited = map[sessionOf]time.Duration{}
 	}
 	if out > 0 {
-		h.waited[sessionOf{h.Leases, l.session.Name}] = waitedOut{l.session.Version, out}
+		h.waited[h.sessionOf(l)] = out
 	}
 }
 
 // waitedFor says whether nothing was released for so long after the end of the lock's session.
 func (h *Handback) waitedFor(l left, out time.Duration) bool {
-	w := h.waited[sessionOf{h.Leases, l.session.Name}]
-	return w.end == l.session.Version && w.out >= out && !l.isHolders()
+	waited, has := h.waited[h.sessionOf(l)]
+	return has && waited >= out && !l.isHolders()
+}
+
+// sessionOf is the session that the lock names.
+func (h *Handback) sessionOf(l left) sessionOf {
+	return sessionOf{h.Leases, l.lock.Record.Mark.SessionUID, l.lock.Record.Holder}
 }
 
 // left is a lock with the session that it names.

@@ -111,6 +111,49 @@ func TestHandBackAfterAProof(t *testing.T) {
 	}
 }
 
+// TestHandBackFromAUsedSlot checks that a lock of a member that was proved dead is released a lease later, although another
+// member uses the slot of its session and beats there. One wait is for all its locks.
+func TestHandBackFromAUsedSlot(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		death := leaveBehind(t, g, election.ProofParent)
+		b := g.realm.Read("a")
+		if _, err := g.realm.Write("b", *b.Record, record.Version{}); err != nil {
+			t.Fatal(err)
+		}
+		s := g.realm.Read(sessionOfM1)
+		death.UID, death.Beat = s.Version.UID, s.Record.Mark.Beat
+		r, mark, member := *s.Record, *s.Record.Mark, *s.Record.Member
+		r.Holder, r.Mark, r.Member = "m1_00000002", &mark, &member
+		mark.Identity, member.Identity, member.Deaths = r.Holder, r.Holder, []election.Death{death}
+		if _, err := g.realm.Write(sessionOfM1, r, s.Version); err != nil {
+			t.Fatal(err)
+		}
+		at, over := g.clock.Now(), make(chan error, 1)
+		go func() {
+			by := handback(g, g.realm.Store())
+			for _, name := range []string{"a", "b"} {
+				if _, err := by.Release(aMinute(t), name); err != nil {
+					over <- err
+					return
+				}
+			}
+			over <- nil
+		}()
+		for {
+			select {
+			case err := <-over:
+				if took := g.clock.Now().Sub(at); err != nil || took < aLease || took > aLease+2*time.Second {
+					t.Errorf("after %v: %v", took, err)
+				}
+				return
+			case <-time.After(time.Second):
+				beats(t, g)
+			}
+		}
+	})
+}
+
 // deaf is a store that answers no reads while it is deaf.
 type deaf struct {
 	lock.Store

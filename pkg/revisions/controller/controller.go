@@ -101,12 +101,18 @@ type tenure struct {
 	blindSaid  bool
 	// mended is the last plan whose unreadable status we replaced.
 	mended *rollout.Plan
-	// promoted is the UID of the rollout whose canary we made the default; untilDefault is when we
+	// promoted is the attempt of a rollout whose canary we made the default; untilDefault is when we
 	// may try to write the default again.
-	promoted     string
+	promoted     attempt
 	untilDefault record.Instant
 	// saidDefault is the last logged reason why the default could not be written.
 	saidDefault string
+}
+
+// attempt is a rollout, and how often operators have tried it again.
+type attempt struct {
+	uid   string
+	retry int
 }
 
 // busy says whether there is a rollout to drive, or a status to write again.

@@ -149,7 +149,8 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 		return 0
 	}
 	spec, now := s.Plan.Rollout, t.Clock.Now()
-	if t.promoted == spec.UID || s.Default.For(t.term.Election) == record.Prefer(spec.Canary) {
+	this := attempt{spec.UID, spec.Retry}
+	if t.promoted == this || s.Default.For(t.term.Election) == record.Prefer(spec.Canary) {
 		return 0
 	}
 	if now < t.untilDefault {
@@ -168,7 +169,7 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 	}
 	switch {
 	case errors.Is(err, revisions.ErrNotWritable):
-		t.promoted = spec.UID // the status says what the operator must do
+		t.promoted = this // the status says what the operator must do
 	case err != nil:
 		if text := err.Error(); text != t.saidDefault {
 			t.saidDefault = text
@@ -177,7 +178,7 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 		t.untilDefault = now.Add(againDefault)
 		return t.untilDefault
 	default:
-		t.promoted = spec.UID
+		t.promoted = this
 		t.Log.Info("default revision set", zap.String("revision", spec.Canary))
 	}
 	return 0

@@ -110,6 +110,26 @@ func TestDefaultOfOthers(t *testing.T) {
 	})
 }
 
+// TestDefaultOfALaterAttempt checks that a controller that has made the canary the default does so again once the rollout is
+// promoted a second time: somebody has set the default back for the time between.
+func TestDefaultOfALaterAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, mixed{name: "web", follows: true})
+		c.joinTwo()
+		c.say(func(p rollout.Plan) (rollout.Plan, error) {
+			return p.PinTo(rollout.Pin{Election: own, Revision: "red"})
+		})
+		c.start(weigh(100))
+		c.phase(5*time.Minute, rollout.Complete)
+		c.say(rollout.Plan.Abort)
+		c.phase(time.Minute, rollout.Aborted)
+		c.prefer("red")
+		after(time.Minute)
+		c.say(rollout.Plan.Retry)
+		c.phase(10*time.Minute, rollout.Complete)
+	})
+}
+
 // prefer sets the default revision.
 func (c *crowd) prefer(revision string) {
 	c.Helper()

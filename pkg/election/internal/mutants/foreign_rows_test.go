@@ -136,6 +136,20 @@ var foreignRows = []row{
 		pkg:  "pkg/election", test: "TestHandBackAfterAProof",
 	},
 	{
+		name: "foreign/handback-from-a-used-slot", rule: "proof-not-patience: a lock is free a lease after the proof, whoever uses the slot of the dead since",
+		file: "pkg/election/handback.go",
+		old:  "now.session.Version != was.session.Version && was.isHolders():",
+		new:  "now.session.Version != was.session.Version:",
+		pkg:  "pkg/election", test: "TestHandBackFromAUsedSlot",
+	},
+	{
+		name: "foreign/handback-at-the-end", rule: "proof-not-patience: a lease is counted from the end of the session, not from before",
+		file: "pkg/election/handback.go",
+		old:  "now.session.Version != was.session.Version && was.isHolders():",
+		new:  "false:",
+		pkg:  "pkg/election", test: "TestHandBackAfterAProof",
+	},
+	{
 		name: "foreign/handback-one-by-one", rule: "one wait is for all locks of a session",
 		file: "pkg/election/handback.go",
 		old:  "			h.hasWaited(now, wait)\n",

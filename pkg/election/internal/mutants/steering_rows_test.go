@@ -79,6 +79,13 @@ var steeringRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/no_takeover",
 	},
 	{
+		name: "rollout/default-of-one-attempt", rule: "each attempt of a rollout makes its canary the default",
+		file: "pkg/revisions/controller/look.go",
+		old:  "attempt{spec.UID, spec.Retry}",
+		new:  "attempt{spec.UID, 0}",
+		pkg:  "pkg/revisions/controller", test: "TestDefaultOfALaterAttempt",
+	},
+	{
 		name: "rollout/outage-counts-as-delay", rule: "a canary fails to acquire only in time that the controller saw",
 		file: "pkg/revisions/rollout/check/acquired/acquired.go",
 		old:  "		if s.Seen.Since.After(began) {\n",

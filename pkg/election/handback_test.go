@@ -154,6 +154,31 @@ func TestHandBackFromAUsedSlot(t *testing.T) {
 	})
 }
 
+// TestHandBackAfterALateProof checks that the lease after a proof is counted from the end of the session, if that comes while
+// HandBack waits.
+func TestHandBackAfterALateProof(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		death := leaveBehind(t, g, election.ProofParent)
+		done := make(chan error, 1)
+		go func() {
+			_, err := handback(g, g.realm.Store()).Release(aMinute(t), "a")
+			done <- err
+		}()
+		after(aLease / 2)
+		if err := election.Bury(t.Context(), g.realm.Store(), sessionOfM1, death); err != nil {
+			t.Fatal(err)
+		}
+		after(aLease - time.Millisecond)
+		if g.realm.Read("a").Record.Holder == "" {
+			t.Error("it was released before a lease was over")
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // deaf is a store that answers no reads while it is deaf.
 type deaf struct {
 	lock.Store

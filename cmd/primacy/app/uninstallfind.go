@@ -27,7 +27,9 @@ func (u *uninstallCommand) find(ctx context.Context) (found uninstallation, err 
 		return found, err
 	}
 	for _, l := range leases.Items {
-		u.addLease(&found, ownedObject{Kind: status.Lease, What: whatSession}, l)
+		if err := u.addLease(ctx, &found, ownedObject{Kind: status.Lease, What: whatSession}, l); err != nil {
+			return found, err
+		}
 	}
 	configMaps, err := u.maps().List(ctx, of)
 	if err != nil {
@@ -41,18 +43,42 @@ func (u *uninstallCommand) find(ctx context.Context) (found uninstallation, err 
 	return found, u.findElsewhere(ctx, &found)
 }
 
-func (u *uninstallCommand) addLease(found *uninstallation, o ownedObject, l coordinationv1.Lease) {
+func (u *uninstallCommand) addLease(ctx context.Context, found *uninstallation, o ownedObject, l coordinationv1.Lease) error {
 	holder := ""
 	if l.Spec.HolderIdentity != nil {
 		holder = *l.Spec.HolderIdentity
 	}
 	if l.Spec.LeaseDurationSeconds != nil && holder != "" {
 		o.lasts = time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
-		if lasts, renewed := u.bySession[status.Ref{Kind: status.Lease, Namespace: o.Namespace, Name: l.Name}]; renewed {
-			o.lasts = lasts
+	}
+	if ref := (status.Ref{Kind: status.Lease, Namespace: o.Namespace, Name: l.Name}); o.lasts > record.MaxLeaseDuration {
+		lasts, known := u.bySession[ref]
+		if !known {
+			var err error
+			if lasts, err = u.termOf(ctx, ref, o.lasts); err != nil {
+				return err
+			}
+			u.bySession[ref] = lasts
 		}
+		o.lasts = lasts
 	}
 	found.add(o, l.ObjectMeta, holder)
+	return nil
+}
+
+// termOf is how long a term lasts that the report does not show, as that of a lock which its election had before, if a session
+// renews it; otherwise it is what the Lease states.
+func (u *uninstallCommand) termOf(ctx context.Context, ref status.Ref, states time.Duration) (time.Duration, error) {
+	leases := u.leasesIn(ref.Namespace)
+	e, err := leases.Get(ctx, ref.Name)
+	if err != nil || e.Record == nil || !e.Record.Bound() || !e.Record.ThroughSession() {
+		return states, err
+	}
+	s, err := leases.Get(ctx, e.Record.Mark.Session)
+	if err != nil || s.Record == nil || s.Record.Mark == nil {
+		return e.Record.Mark.Duration, err
+	}
+	return max(e.Record.Mark.Duration, s.Record.Mark.Duration), nil
 }
 
 // findElsewhere lists the locks in other namespaces. The configuration names them: the labels there may be those of a
@@ -85,7 +111,9 @@ func (u *uninstallCommand) findNamed(ctx context.Context, found *uninstallation,
 	if err != nil || l.Labels[lock.GroupLabel] != u.group {
 		return err
 	}
-	u.addLease(found, ownedObject{Kind: status.Lease, Namespace: ref.Namespace}, *l)
+	if err := u.addLease(ctx, found, ownedObject{Kind: status.Lease, Namespace: ref.Namespace}, *l); err != nil {
+		return err
+	}
 	return u.findBeside(ctx, found, ref)
 }
 

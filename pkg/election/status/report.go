@@ -89,8 +89,11 @@ func (e Election) Ref() Ref { return Ref{e.Kind, e.Namespace, e.Lock} }
 func (e Election) Lasts() time.Duration { return e.lasts }
 
 // EndsWithSession says whether the election is free as soon as its holder's session has ended. Otherwise its lock is
-// renewed by its own record, and members wait for its lease.
-func (e Election) EndsWithSession() bool { return e.bySession && len(e.Others) == 0 }
+// renewed by its own record, and members wait for its lease; or its holder has two locks. A lock that is left of a migration
+// changes nothing.
+func (e Election) EndsWithSession() bool {
+	return e.bySession && !slices.ContainsFunc(e.Others, func(o OtherLock) bool { return o.Holder == e.Holder })
+}
 
 // Publishes is what the member publishes of its configuration: a digest of the names of its elections, and the rest.
 func (m Member) Publishes() (elections string, setup record.Setup) {

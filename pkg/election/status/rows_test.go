@@ -72,6 +72,30 @@ func TestOneRowForEachElection(t *testing.T) {
 	}
 }
 
+// TestWhatEndsWithItsSession checks that the end of a session frees each lock that it renews, whatever other locks the election had.
+func TestWhatEndsWithItsSession(t *testing.T) {
+	bySession := changed(held("moved", alice, "1-9-0", 2, time.Hour), func(r *record.Record) {
+		r.Duration, r.Mark.Renewal, r.Mark.Session = 365*24*time.Hour, record.RenewalSession, "primacy-edge-alice-0"
+	})
+	for _, tt := range []struct {
+		what  string
+		lease lock.Entry
+		maps  []lock.Entry
+		want  bool
+	}{
+		{"one lock", bySession, nil, true},
+		{"renewed by its record", held("moved", alice, "1-9-0", 2, time.Second), nil, false},
+		{"a lock that is left of a migration", bySession, []lock.Entry{changed(held("moved", bob, "1-9-0", 1, time.Hour), func(r *record.Record) { r.Holder, r.Mark.Identity = "", "" })}, true},
+		{"another one has the old lock", bySession, []lock.Entry{held("moved", bob, "1-9-0", 1, time.Second)}, true},
+		{"its holder has the old lock, too", bySession, []lock.Entry{held("moved", alice, "1-9-0", 1, time.Second)}, false},
+	} {
+		r := status.Seen{Leases: []lock.Entry{tt.lease, session("alice", alice, "1-9-0", time.Second)}, ConfigMaps: tt.maps}.Report(status.Selection{Group: "edge"}, now)
+		if e := r.Elections[0]; len(r.Elections) != 1 || e.Kind != status.Lease || e.EndsWithSession() != tt.want || e.Lasts() != 15*time.Second {
+			t.Errorf("%s: %+v", tt.what, r.Elections)
+		}
+	}
+}
+
 // mapStream is a store of ConfigMaps whose events the test scripts, for all of them and by name.
 type mapStream struct {
 	stream

@@ -147,7 +147,7 @@ var foreignRows = []row{
 		file: "pkg/election/handback.go",
 		old:  "now.session.Version != was.session.Version && was.isHolders():",
 		new:  "false:",
-		pkg:  "pkg/election", test: "TestHandBackAfterAProof",
+		pkg:  "pkg/election", test: "TestHandBackAfterALateProof",
 	},
 	{
 		name: "foreign/handback-one-by-one", rule: "one wait is for all locks of a session",

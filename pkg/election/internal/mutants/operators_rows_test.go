@@ -89,9 +89,16 @@ var operatorsRows = []row{
 	{
 		name: "operators/uninstall-goes-by-sessions", rule: "uninstall waits for what a session renewed that is gone",
 		file: "cmd/primacy/app/uninstallfind.go",
-		old:  "			o.lasts = lasts\n",
-		new:  "			o.lasts = 0 * lasts\n",
+		old:  "		o.lasts = lasts\n",
+		new:  "		o.lasts = 0 * lasts\n",
 		pkg:  "cmd/primacy/app", test: "TestScripts/uninstall_gone",
+	},
+	{
+		name: "operators/left-of-a-migration", rule: "owned-through-its-session: a lock that is left of a migration changes nothing",
+		file: "pkg/election/status/report.go",
+		old:  "e.bySession && !slices.ContainsFunc(e.Others, func(o OtherLock) bool { return o.Holder == e.Holder })",
+		new:  "e.bySession && len(e.Others) == 0",
+		pkg:  "pkg/election/status", test: "TestWhatEndsWithItsSession",
 	},
 	{
 		name: "operators/fast-clock-ends", rule: "an operator whose clock is fast removes no pause and no handover of others",

@@ -61,7 +61,7 @@ func (w *emptied) unmet(r status.Report) (string, error) {
 		switch {
 		case held:
 			leads = append(leads, e.Name)
-		case w.led[e.Name] && e.State != status.Led:
+		case w.led[e.Name] && (e.Stale || e.State != status.Led && e.State != status.Foreign): // electors that share the lock lead, too
 			free = append(free, e.Name)
 		default:
 			continue

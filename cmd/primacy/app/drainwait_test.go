@@ -41,6 +41,14 @@ func TestDrainWaitsForWhatWasLedBefore(t *testing.T) {
 	if missing, err := w.unmet(after); missing != "" || err != nil {
 		t.Errorf("another one leads, and the wait misses %q (%v)", missing, err)
 	}
+	after.Elections[0].State, after.Elections[0].Holder = status.Foreign, "an-elector"
+	if missing, err := w.unmet(after); missing != "" || err != nil {
+		t.Errorf("an elector that shares the lock leads, and the wait misses %q (%v)", missing, err)
+	}
+	after.Elections[0].Stale, after.Members = true, append(after.Members, member("two_00000002"))
+	if missing, _ := w.unmet(after); missing != "nobody leads dns" {
+		t.Errorf("who took the lock does not renew it, and the wait misses %q", missing)
+	}
 }
 
 // TestDrainDoesNotOverlookOtherNamespaces checks that the wait of a drain does not end well while the member may lead elections whose

@@ -115,6 +115,13 @@ var operatorsRows = []row{
 		pkg:  "cmd/primacy/app", test: "TestDrainDoesNotOverlookOtherNamespaces",
 	},
 	{
+		name: "operators/drain-ends-with-the-dead", rule: "a drain does not end well while nobody renews what the member led",
+		file: "cmd/primacy/app/drainwait.go",
+		old:  "(e.Stale || e.State != status.Led && e.State != status.Foreign)",
+		new:  "(e.State != status.Led && e.State != status.Foreign)",
+		pkg:  "cmd/primacy/app", test: "TestDrainWaitsForWhatWasLedBefore",
+	},
+	{
 		name: "operators/uninstall-looks-here-only", rule: "uninstall deletes no lock that a session beside it renews",
 		file: "cmd/primacy/app/uninstallfind.go",
 		old:  "	found.beside = append(found.beside, o)\n",

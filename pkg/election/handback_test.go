@@ -9,6 +9,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -129,27 +130,21 @@ func TestHandBackFromAUsedSlot(t *testing.T) {
 		if _, err := g.realm.Write(sessionOfM1, r, s.Version); err != nil {
 			t.Fatal(err)
 		}
-		at, over := g.clock.Now(), make(chan error, 1)
-		go func() {
-			by := handback(g, g.realm.Store())
-			for _, name := range []string{"a", "b"} {
-				if _, err := by.Release(aMinute(t), name); err != nil {
-					over <- err
-					return
-				}
-			}
-			over <- nil
-		}()
-		for {
-			select {
-			case err := <-over:
-				if took := g.clock.Now().Sub(at); err != nil || took < aLease || took > aLease+2*time.Second {
-					t.Errorf("after %v: %v", took, err)
-				}
-				return
-			case <-time.After(time.Second):
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { // ends with ctx
+			for clock.Wait(ctx, time.Second) {
 				beats(t, g)
 			}
+		}()
+		at, by := g.clock.Now(), handback(g, g.realm.Store())
+		for _, name := range []string{"a", "b"} {
+			if from, err := by.Release(aMinute(t), name); err != nil || from != death.Identity {
+				t.Errorf("%s: held by %q: %v", name, from, err)
+			}
+		}
+		if took := g.clock.Now().Sub(at); took < aLease || took > aLease+2*time.Second {
+			t.Errorf("they were released after %v", took)
 		}
 	})
 }

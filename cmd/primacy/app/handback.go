@@ -112,17 +112,23 @@ func (h *handbackCommand) run(ctx context.Context) error {
 	return err
 }
 
-// choose are the elections that were asked for.
+// choose are the elections that were asked for, each once for each Lease that it has or had.
 func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err error) {
-	if h.all {
-		return slices.DeleteFunc(slices.Clone(r.Elections), func(e status.Election) bool { return e.Group != h.group }), nil
-	}
+	asked := slices.DeleteFunc(slices.Clone(r.Elections), func(e status.Election) bool { return !h.all || e.Group != h.group })
 	for _, name := range h.elections {
 		e, err := electionNamed(r, name, h.namespace)
 		if err != nil {
 			return nil, err
 		}
+		asked = append(asked, e)
+	}
+	for _, e := range asked {
 		chosen = append(chosen, e)
+		for _, o := range e.Others {
+			if o.Kind == status.Lease && o.Holder != "" {
+				chosen = append(chosen, status.Election{Name: e.Name, Group: e.Group, Kind: o.Kind, Lock: o.Name, Namespace: o.Namespace})
+			}
+		}
 	}
 	return chosen, nil
 }

@@ -112,6 +112,30 @@ func TestHandbackAsksWhichGroup(t *testing.T) {
 	}
 }
 
+// TestHandbackReleasesAllLocks checks that an election's other Leases are released as well, such as one that it had under another
+// name.
+func TestHandbackReleasesAllLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		realm, all := leftBehind(t)
+		renamed := all[0]
+		renamed.Others = []status.OtherLock{
+			{Ref: all[1].Ref(), State: status.Led, Holder: "m1_00000001"},
+			{Ref: status.Ref{Kind: status.ConfigMap, Name: "e0"}, State: status.Released},
+		}
+		var dry dryRun
+		h := handbackCommand{clock: bubbleClock{}, dry: &dry, elections: []string{"e0"}}
+		h.notes, h.realm = io.Discard, status.Realm{Leases: realm.Store()}
+		chosen, err := h.choose(status.Report{Elections: []status.Election{renamed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Leases: h.realm.Leases, By: "operator"}, chosen)
+		if err != nil || len(done) != 2 || !done[1].Released || done[1].Election != "e0" || done[1].Lock != "e1" {
+			t.Errorf("got %+v: %v", done, err)
+		}
+	})
+}
+
 // unwatched is a store of which only single objects are read.
 type unwatched struct{ lock.Store }
 

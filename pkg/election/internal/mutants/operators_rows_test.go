@@ -129,6 +129,13 @@ var operatorsRows = []row{
 		pkg:  "cmd/primacy/app", test: "TestScripts/beside",
 	},
 	{
+		name: "operators/handback-leaves-one", rule: "the-way-back-stays-open: handback releases each Lease that an election had",
+		file: "cmd/primacy/app/handback.go",
+		old:  "o.Kind == status.Lease && o.Holder != \"\"",
+		new:  "false",
+		pkg:  "cmd/primacy/app", test: "TestHandbackReleasesAllLocks",
+	},
+	{
 		name: "operators/handback-looks-here-only", rule: "handback releases no lock whose holder lives, wherever its session is",
 		file: "pkg/election/handback.go",
 		old:  "	l.session, err = leases.Get(ctx, l.lock.Record.Mark.Session)\n",

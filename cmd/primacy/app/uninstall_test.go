@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -10,6 +12,8 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
 // lease returns a Lease of the script's namespace, and the client for it.
@@ -48,4 +52,25 @@ func (s *scripts) lapsed(ts *testscript.TestScript, neg bool, args []string) {
 	if !clock.Wait(ctx, time.Until(l.Spec.RenewTime.Add(lasts))) {
 		ts.Fatalf("session %s has not lapsed", args[0])
 	}
+}
+
+// TestUninstallWaitsNoYear checks that uninstall waits no longer for a Lease that a session renewed than its term lasted, although
+// the Lease states a year, and although no row of a report shows it.
+func TestUninstallWaitsNoYear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		realm, _ := leftBehind(t)
+		u := uninstallCommand{bySession: map[status.Ref]time.Duration{}}
+		u.realm = status.Realm{Leases: realm.Store()}
+		e := realm.Read("e0")
+		l := coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: "e0", Labels: map[string]string{lock.ManagedByLabel: lock.ManagedBy}},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &e.Record.Holder, LeaseDurationSeconds: new(int32(e.Record.Duration / time.Second))},
+		}
+		for range 2 { // the second time it is known
+			var found uninstallation
+			if err := u.addLease(t.Context(), &found, ownedObject{Kind: status.Lease}, l); err != nil || len(found.Objects) != 1 || found.Objects[0].lasts != 15*time.Second {
+				t.Errorf("got %+v: %v", found, err)
+			}
+		}
+	})
 }

@@ -101,6 +101,13 @@ var operatorsRows = []row{
 		pkg:  "pkg/election/status", test: "TestWhatEndsWithItsSession",
 	},
 	{
+		name: "operators/uninstall-waits-a-year", rule: "the-way-back-stays-open: the year that a Lease states is not how long its term lasts",
+		file: "cmd/primacy/app/uninstallfind.go",
+		old:  "	return max(e.Record.Mark.Duration, s.Record.Mark.Duration), nil\n",
+		new:  "	return states, nil\n",
+		pkg:  "cmd/primacy/app", test: "TestUninstallWaitsNoYear",
+	},
+	{
 		name: "operators/fast-clock-ends", rule: "an operator whose clock is fast removes no pause and no handover of others",
 		file: "cmd/primacy/app/handover.go",
 		old:  "change(p.Kept(time.Now()))",

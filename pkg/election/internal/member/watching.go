@@ -50,10 +50,11 @@ type stream struct {
 // reaches notes that the store has reached the revision.
 func (s *stream) reaches(revision uint64) { s.newest = max(s.newest, revision) }
 
-// late says whether an election was added after the latest list was requested.
+// late says whether the latest list says nothing of an election: it was requested before the election was added, or
+// for other names.
 func (s *stream) late() bool {
-	for _, c := range s.byLock {
-		if !c.listed && c.began > s.listSent {
+	for name, c := range s.byLock {
+		if !c.listed && (c.began > s.listSent || !s.shows(name)) {
 			return true
 		}
 	}
@@ -100,10 +101,21 @@ func (m *Member) begin(s *stream) {
 	s.watch, s.restart = m.watches, false
 	s.listing, s.begunAt = true, s.heardAt
 	if s.store.ByName {
-		s.names = slices.AppendSeq([]string{}, maps.Keys(s.byLock)) // not nil: none is not all
-		slices.Sort(s.names)
+		s.names = s.wanted()
 	}
 	m.out.add(Watch{Watch: s.watch, Store: s.store, Names: slices.Clone(s.names)})
+}
+
+// wanted are the names of all locks of our elections; not nil, since nil means all objects.
+func (s *stream) wanted() []string {
+	names := slices.AppendSeq([]string{}, maps.Keys(s.byLock))
+	slices.Sort(names)
+	return names
+}
+
+// awaitsList says whether a list is under way. A watch of no names never shows one.
+func (s *stream) awaitsList() bool {
+	return s.watch != 0 && s.listing && (s.names == nil || len(s.names) > 0)
 }
 
 // leastBetweenLists is the least time between two lists for new elections. A list may have many thousand
@@ -114,8 +126,9 @@ const leastBetweenLists = time.Second
 func (m *Member) include(s *stream) {
 	at := s.begunAt.Add(leastBetweenLists)
 	switch {
-	case s.listing && s.names == nil && s.watch != 0:
-		// The current list comes first. It is too early for these elections, so watched asks for another.
+	case s.awaitsList():
+		// The current list comes first; if each new election cut it, steady additions would leave us without any. It is
+		// too early for these elections, so watched asks for another.
 	case s.watch == 0 || m.now >= at:
 		m.begin(s)
 	default:
@@ -230,7 +243,16 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 			m.trouble.note("watch", lockName{}, e.Err)
 		}
 		m.broken(s)
+		m.renames(s)
 	case lock.Progressed:
+	}
+}
+
+// renames begins a watch anew if its list has failed, and we want a list of other names by now. The list may fail
+// because of a name that we no longer need.
+func (m *Member) renames(s *stream) {
+	if s.names != nil && s.listing && !s.restart && s.beginAt == 0 && !slices.Equal(s.names, s.wanted()) {
+		s.beginAt = s.begunAt.Add(leastBetweenLists)
 	}
 }
 

@@ -1,0 +1,163 @@
+package member
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// naming is a member with a store that it watches by name.
+type naming struct {
+	*Member
+	s     *stream
+	added ID
+}
+
+func newNaming() *naming {
+	m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1", WritesPerSecond: 1, Chance: rand.NewPCG(1, 2)})
+	m.now = record.Instant(time.Minute)
+	return &naming{Member: m, s: m.streamOf(Store{ID: 1, ByName: true})}
+}
+
+// adds has the member take part in elections with locks of the given names.
+func (n *naming) adds(names ...string) {
+	var added []*Election
+	for _, name := range names {
+		n.added++
+		added = append(added, &Election{ID: n.added, Name: name, Lock: name, Locks: n.s.store, Settings: &Settings{}})
+	}
+	n.enter(added)
+}
+
+// passes lets time pass.
+func (n *naming) passes(d time.Duration) {
+	n.now = n.now.Add(d)
+	n.tendStreams()
+}
+
+// shows has the watch of the names show an event.
+func (n *naming) shows(e lock.Event) { n.watched(n.s, e, n.now) }
+
+// lists has the watch show a list of the store, which has no locks.
+func (n *naming) lists() { n.shows(lock.Event{Kind: lock.Listed, Revision: 5}) }
+
+// wants checks what the member did with its watch since the last check. If it ended its watch, the end comes.
+func (n *naming) wants(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for len(n.out.list) > 0 {
+		did := n.out.list
+		n.out.list = nil
+		for _, e := range did {
+			switch do := e.(type) {
+			case Watch:
+				if do.Store == n.s.store {
+					got = append(got, fmt.Sprint("watch ", do.Names))
+				}
+			case EndWatch:
+				if do.Watch == n.s.watch {
+					got = append(got, "end")
+					n.ended(n.s, nil)
+				}
+			}
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the member did %q, want %q", got, want)
+	}
+}
+
+// TestTheListUnderWayComesFirst checks that an election that is added does not cut a list by name that is under way, and
+// that the next list shows its lock.
+func TestTheListUnderWayComesFirst(t *testing.T) {
+	n := newNaming()
+	n.adds("a")
+	n.wants(t, "watch [a]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	for _, name := range []string{"b", "c"} {
+		n.passes(2 * time.Second)
+		n.adds(name)
+		n.wants(t)
+	}
+	n.lists()
+	if !n.s.byLock["a"].listed || n.s.byLock["b"].listed || n.s.byLock["c"].listed {
+		t.Error("the list shows another lock than it was asked for")
+	}
+	n.passes(0)
+	n.wants(t, "end", "watch [a b c]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(time.Minute)
+	n.wants(t)
+	if !n.s.byLock["b"].listed || !n.s.byLock["c"].listed {
+		t.Error("the next list does not show what was added")
+	}
+}
+
+// TestAnElectionAddedBeforeTheListIsAskedFor checks that an election counts as late if it is added after the names of a
+// watch were settled, even if that is before the list is requested: the list does not show its lock.
+func TestAnElectionAddedBeforeTheListIsAskedFor(t *testing.T) {
+	n := newNaming()
+	n.adds("a")
+	n.wants(t, "watch [a]")
+	n.passes(time.Millisecond)
+	n.adds("b")
+	n.passes(time.Millisecond)
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.passes(2 * time.Second)
+	n.lists()
+	if b := n.s.byLock["b"]; b.listed {
+		t.Errorf("a list of other names shows the lock: %+v", b.state.Lock)
+	}
+	n.passes(0)
+	n.wants(t, "end", "watch [a b]")
+}
+
+// TestNoListOfNoNames checks that an election is watched at once if the present watch has no names: it shows no list that
+// would come first.
+func TestNoListOfNoNames(t *testing.T) {
+	n := newNaming()
+	n.adds("a")
+	n.wants(t, "watch [a]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.drop(n.s.byLock["a"])
+	n.passes(2 * time.Second)
+	n.begin(n.s)
+	n.wants(t, "end", "watch []")
+	n.passes(2 * time.Second)
+	n.adds("b")
+	n.wants(t, "end", "watch [b]")
+}
+
+// TestABrokenListMakesRoom checks that the member does not wait for a list that breaks if it needs one of other names:
+// the list may break for ever, as for a name that the user may not read.
+func TestABrokenListMakesRoom(t *testing.T) {
+	for what, change := range map[string]func(*naming){
+		"an election is added":   func(n *naming) { n.adds("c") },
+		"an election is removed": func(n *naming) { n.drop(n.s.byLock["b"]) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			n := newNaming()
+			n.adds("a", "b")
+			n.wants(t, "watch [a b]")
+			n.shows(lock.Event{Kind: lock.Listing})
+			n.passes(2 * time.Second)
+			n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrDenied})
+			n.passes(0)
+			n.wants(t)
+			n.shows(lock.Event{Kind: lock.Listing})
+			n.passes(2 * time.Second)
+			change(n)
+			n.wants(t)
+			n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrDenied})
+			n.passes(0)
+			n.wants(t, "end", fmt.Sprint("watch ", slices.Sorted(maps.Keys(n.s.byLock))))
+		})
+	}
+}

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// Named is a store that can show one object at a time.
+// Named is a store that can show one object at a time. Its methods may be called together.
 type Named interface {
 	// ListName returns one object, or none, and the revision of the answer. If at is 0, it is a
 	// consistent read of the present; else the revision is at. The error wraps ErrExpired if the
@@ -60,18 +61,20 @@ func (s *several) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64
 	return all, at, nil
 }
 
+// mostOpenings is how many streams of names we open at a time. One after the other, many names on a slow store would
+// take longer than Run waits for the opening of all. All at once, they would be a burst that a store throttles.
+const mostOpenings = 16
+
 // Open implements Source. It uses each name's own position in place of after.
 func (s *several) Open(ctx context.Context, _ uint64) (Stream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	m := &merged{several: s, cancel: cancel, shown: make(chan shown)}
-	for _, name := range s.names {
-		stream, err := s.store.OpenName(ctx, name, s.at[name])
-		if err != nil {
-			m.Close()
-			return nil, err
-		}
-		m.streams = append(m.streams, stream)
-		m.readers.Go(func() { m.read(ctx, name, stream) })
+	if err := m.open(ctx); err != nil {
+		m.Close()
+		return nil, err
+	}
+	for i, stream := range m.streams {
+		m.readers.Go(func() { m.read(ctx, s.names[i], stream) })
 	}
 	return m, nil
 }
@@ -89,6 +92,33 @@ type shown struct {
 	name  string
 	event lock.Event
 	err   error
+}
+
+// open opens a stream for each name, and returns once nothing is being opened any more. The first error ends the opening
+// of all.
+func (m *merged) open(ctx context.Context) error {
+	streams := make([]Stream, len(m.names))
+	var next atomic.Int64
+	var openers sync.WaitGroup
+	var once sync.Once
+	var failed error
+	for range min(mostOpenings, len(m.names)) {
+		openers.Go(func() {
+			for at := next.Add(1) - 1; at < int64(len(m.names)); at = next.Add(1) - 1 {
+				name := m.names[at]
+				stream, err := m.store.OpenName(ctx, name, m.at[name])
+				if err != nil {
+					once.Do(func() { failed = err })
+					m.cancel()
+					return
+				}
+				streams[at] = stream
+			}
+		})
+	}
+	openers.Wait()
+	m.streams = slices.DeleteFunc(streams, func(s Stream) bool { return s == nil })
+	return failed
 }
 
 // read forwards the events of one name's stream until it ends.

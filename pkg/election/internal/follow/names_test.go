@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,11 @@ type shelf struct {
 	open    int
 	// torn counts streams that were closed during a read.
 	torn int
+	// opens is how long it takes to open a stream. opening are those that are being opened, and most is the largest
+	// number of them.
+	opens         time.Duration
+	opening, most int
+	mu            sync.Mutex // streams are opened together
 }
 
 func (s *shelf) ListName(_ context.Context, name string, at uint64) ([]lock.Entry, uint64, error) {
@@ -47,7 +53,20 @@ func (s *shelf) ListName(_ context.Context, name string, at uint64) ([]lock.Entr
 	return []lock.Entry{{Name: name, Version: record.Version{UID: "u", Revision: at - 1}}}, at, nil
 }
 
-func (s *shelf) OpenName(_ context.Context, name string, after uint64) (follow.Stream, error) {
+func (s *shelf) OpenName(ctx context.Context, name string, after uint64) (follow.Stream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opens > 0 {
+		s.opening++
+		s.most = max(s.most, s.opening)
+		s.mu.Unlock()
+		waited := clock.Wait(ctx, s.opens)
+		s.mu.Lock()
+		s.opening--
+		if !waited {
+			return nil, context.Cause(ctx)
+		}
+	}
 	s.asked = append(s.asked, fmt.Sprintf("watch %s %d", name, after))
 	st := step{lives: 24 * time.Hour}
 	if left := s.streams[name]; len(left) > 0 {
@@ -164,6 +183,7 @@ func TestNames(t *testing.T) {
 				}
 			}
 			settle(shown)
+			together(c.shelf.asked)
 			if got := strings.Join(c.shelf.asked, ", "); got != c.asked {
 				t.Errorf("asked %s\nwant  %s", got, c.asked)
 			}
@@ -183,6 +203,38 @@ func settle(shown []string) {
 			n++
 		}
 		slices.Sort(shown[i:n])
+	}
+}
+
+// together sorts the openings of a and b, which are opened together each time.
+func together(asked []string) {
+	for i := 1; i < len(asked); i++ {
+		if strings.HasPrefix(asked[i-1], "watch") {
+			slices.Sort(asked[i-1 : i+1])
+			i++
+		}
+	}
+}
+
+// TestManyNamesOnASlowStore checks that many streams that open slowly are all open soon, and that few are opened at a
+// time, so that the store is not flooded.
+func TestManyNamesOnASlowStore(t *testing.T) {
+	var names []string
+	for n := range 200 {
+		names = append(names, fmt.Sprintf("lock%03d", n))
+	}
+	s := &shelf{revision: 4, opens: 200 * time.Millisecond}
+	var opened []string
+	for _, l := range run(t, s, names...) {
+		if !strings.Contains(l, "progressed") {
+			opened = append(opened, l)
+		}
+	}
+	if want := []string{"0 listing", "0 listed 5", "2600 resumed"}; !slices.Equal(opened, want) {
+		t.Errorf("shown %v, want %v", opened[:min(len(opened), 9)], want)
+	}
+	if s.most != 16 {
+		t.Errorf("%d streams were opened at a time", s.most)
 	}
 }
 

@@ -44,17 +44,51 @@ var streamRows = []row{
 	{
 		name: "follow/names-skip", rule: "the stream of each name resumes from its own position",
 		file: "pkg/election/internal/follow/names.go",
-		old: `func (s *several) Open(ctx context.Context, _ uint64) (Stream, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	m := &merged{several: s, cancel: cancel, shown: make(chan shown)}
-	for _, name := range s.names {
-		stream, err := s.store.OpenName(ctx, name, s.at[name])`,
-		new: `func (s *several) Open(ctx context.Context, after uint64) (Stream, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	m := &merged{several: s, cancel: cancel, shown: make(chan shown)}
-	for _, name := range s.names {
-		stream, err := s.store.OpenName(ctx, name, after)`,
-		pkg: "pkg/election/internal/follow", test: "TestNames/each_resumes_where_it_was",
+		old:  "m.store.OpenName(ctx, name, m.at[name])",
+		new:  "m.store.OpenName(ctx, name, m.least())",
+		pkg:  "pkg/election/internal/follow", test: "TestNames/each_resumes_where_it_was",
+	},
+	{
+		name: "follow/names-one-by-one", rule: "many streams that open slowly are all open soon",
+		file: "pkg/election/internal/follow/names.go",
+		old:  "range min(mostOpenings, len(m.names))",
+		new:  "range min(1, len(m.names))",
+		pkg:  "pkg/election/internal/follow", test: "TestManyNamesOnASlowStore",
+	},
+	{
+		name: "follow/names-all-at-once", rule: "few streams are opened at a time",
+		file: "pkg/election/internal/follow/names.go",
+		old:  "range min(mostOpenings, len(m.names))",
+		new:  "range max(mostOpenings, len(m.names))",
+		pkg:  "pkg/election/internal/follow", test: "TestManyNamesOnASlowStore",
+	},
+	{
+		name: "watching/additions-cut-the-list", rule: "a list by name that is under way comes first when an election is added",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "	case s.awaitsList():\n",
+		new:  "	case s.awaitsList() && s.names == nil:\n",
+		pkg:  "pkg/election", test: "TestSteadyAdditionsByName",
+	},
+	{
+		name: "watching/late-by-the-clock-alone", rule: "a list says nothing of an election that was added after its names were settled",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "(c.began > s.listSent || !s.shows(name))",
+		new:  "(c.began > s.listSent || name == \"\")",
+		pkg:  "pkg/election/internal/member", test: "TestAnElectionAddedBeforeTheListIsAskedFor",
+	},
+	{
+		name: "watching/list-of-no-names", rule: "nobody waits for the list of a watch of no names",
+		file: "pkg/election/internal/member/watching.go",
+		old:  " && (s.names == nil || len(s.names) > 0)",
+		new:  "",
+		pkg:  "pkg/election/internal/member", test: "TestNoListOfNoNames",
+	},
+	{
+		name: "watching/broken-list-goes-on", rule: "nobody waits for a list of other names that breaks",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "		m.renames(s)\n",
+		new:  "",
+		pkg:  "pkg/election/internal/member", test: "TestABrokenListMakesRoom",
 	},
 	{
 		name: "follow/barren-for-ever", rule: "streams that show nothing three times lead to a list",

@@ -165,11 +165,11 @@ func (e *Election) clone() *Election {
 
 func (t *troubles) clone(log logger) troubles {
 	to := troubles{log: log}
-	for what, is := range t.of {
+	for of, is := range t.of {
 		if to.of == nil {
-			to.of = make(map[string]*trouble, len(t.of))
+			to.of = make(map[operation]*trouble, len(t.of))
 		}
-		to.of[what] = &trouble{
+		to.of[of] = &trouble{
 			failing: maps.Clone(is.failing), concerned: maps.Clone(is.concerned), told: maps.Clone(is.told), summary: is.summary,
 		}
 	}

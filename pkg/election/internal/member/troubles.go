@@ -10,7 +10,14 @@ import (
 // more when all of them have recovered.
 type troubles struct {
 	log logger
-	of  map[string]*trouble // by operation
+	of  map[operation]*trouble
+}
+
+// operation is what can fail. The watch of each store is an operation of its own; for all other operations the store is
+// zero, since they fail for many objects at once.
+type operation struct {
+	what  string
+	store Store
 }
 
 // trouble records the failures of one operation.
@@ -27,42 +34,60 @@ const firstSummary = 10
 
 // note records how an operation on an object went.
 func (t *troubles) note(what string, object lockName, err error) {
-	is := t.of[what]
+	t.noteOf(operation{what: what}, object, err)
+}
+
+// noteWatch records how the watch of a store went.
+func (t *troubles) noteWatch(store Store, err error) {
+	t.noteOf(operation{"watch", store}, lockName{store: store}, err)
+}
+
+func (t *troubles) noteOf(of operation, object lockName, err error) {
+	is := t.of[of]
 	if err == nil {
 		if is == nil || !is.failing[object] {
 			return
 		}
 		delete(is.failing, object)
 		if len(is.failing) == 0 {
-			delete(t.of, what)
-			t.log.Info("recovered", zap.String("operation", what), zap.String("object", object.name), zap.Int("objects", len(is.concerned)))
+			delete(t.of, of)
+			t.logOf(of).Info("recovered", zap.String("object", object.name), zap.Int("objects", len(is.concerned)))
 		}
 		return
 	}
 	if is == nil {
 		if t.of == nil {
-			t.of = map[string]*trouble{}
+			t.of = map[operation]*trouble{}
 		}
 		is = &trouble{failing: map[lockName]bool{}, concerned: map[lockName]bool{}, told: map[string]bool{}, summary: firstSummary}
-		t.of[what] = is
+		t.of[of] = is
 	}
 	is.failing[object], is.concerned[object] = true, true
 	if kind := lock.Kind(err); !is.told[kind] {
 		is.told[kind] = true
-		t.log.Warn("failing; retrying", zap.String("operation", what), zap.String("object", object.name), zap.Error(err))
+		t.logOf(of).Warn("failing; retrying", zap.String("object", object.name), zap.Error(err))
 	}
 	if len(is.concerned) >= is.summary {
 		is.summary *= 10
-		t.log.Warn("failing for many objects; retrying", zap.String("operation", what), zap.Int("objects", len(is.concerned)))
+		t.logOf(of).Warn("failing for many objects; retrying", zap.Int("objects", len(is.concerned)))
 	}
+}
+
+// logOf is the log with what a person needs to tell the operation from others.
+func (t *troubles) logOf(of operation) logger {
+	log := t.log.With(zap.String("operation", of.what))
+	if of.store.Place != "" {
+		log = log.With(zap.String("namespace", of.store.Place))
+	}
+	return log
 }
 
 // forget drops an object that we no longer read or write.
 func (t *troubles) forget(object lockName) {
-	for what, is := range t.of {
+	for of, is := range t.of {
 		delete(is.failing, object)
 		if len(is.failing) == 0 {
-			delete(t.of, what)
+			delete(t.of, of)
 		}
 	}
 }

@@ -228,7 +228,7 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		s.listSent, s.listing = at, true
 	case lock.Listed:
 		s.listing = false
-		m.trouble.note("watch", lockName{}, nil)
+		m.trouble.noteWatch(s.store, nil)
 		m.whole(s)
 		s.absences.listed(m.now, e.Revision)
 		m.listed(s, e)
@@ -236,11 +236,11 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 			s.beginAt = s.begunAt.Add(leastBetweenLists)
 		}
 	case lock.Resumed:
-		m.trouble.note("watch", lockName{}, nil)
+		m.trouble.noteWatch(s.store, nil)
 		m.whole(s)
 	case lock.Broken:
 		if !errors.Is(e.Err, lock.ErrEnded) {
-			m.trouble.note("watch", lockName{}, e.Err)
+			m.trouble.noteWatch(s.store, e.Err)
 		}
 		m.broken(s)
 		m.renames(s)

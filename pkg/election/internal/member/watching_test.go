@@ -1,7 +1,10 @@
 package member
 
 import (
+	"fmt"
 	"testing"
+
+	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -45,6 +48,47 @@ func TestRoutineEndOfAWatchIsNotLogged(t *testing.T) {
 		}
 		if logged != want || !m.streamOf(Own).cut {
 			t.Errorf("%v: %d lines are logged, want %d; the stream counts as cut: %v", err, logged, want, m.streamOf(Own).cut)
+		}
+	}
+}
+
+// TestTroublesOfWatchesAreTheirOwn checks that what is logged of the failures of one watch does not depend on another
+// watch: neither that it recovered, nor that it fails again.
+func TestTroublesOfWatchesAreTheirOwn(t *testing.T) {
+	m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1"})
+	own, maps, kube := m.streamOf(Own), m.streamOf(Store{ID: 1}), m.streamOf(Store{ID: 2, Place: "kube-system"})
+	breaks := func(err error) lock.Event { return lock.Event{Kind: lock.Broken, Err: err} }
+	resumes := lock.Event{Kind: lock.Resumed}
+	for i, step := range []struct {
+		s    *stream
+		e    lock.Event
+		want string // what is logged, and of which namespace
+	}{
+		{maps, breaks(lock.ErrDenied), "failing; retrying of <nil>"},
+		{maps, breaks(lock.ErrDenied), ""},
+		{kube, breaks(lock.ErrDenied), "failing; retrying of kube-system"},
+		{own, resumes, ""},
+		{own, breaks(lock.ErrUnknown), "failing; retrying of <nil>"},
+		{own, resumes, "recovered of <nil>"},
+		{own, breaks(lock.ErrUnknown), "failing; retrying of <nil>"},
+		{kube, resumes, "recovered of kube-system"},
+		{maps, resumes, "recovered of <nil>"},
+		{maps, resumes, ""},
+	} {
+		m.out.list = nil
+		m.watched(step.s, step.e, record.Instant(i+1))
+		got := ""
+		for _, e := range m.out.list {
+			if l, is := e.(Log); is {
+				fields := zapcore.NewMapObjectEncoder()
+				for _, f := range l.Fields {
+					f.AddTo(fields)
+				}
+				got += fmt.Sprint(l.Message, " of ", fields.Fields["namespace"])
+			}
+		}
+		if got != step.want {
+			t.Errorf("step %d: logged %q, want %q", i, got, step.want)
 		}
 	}
 }

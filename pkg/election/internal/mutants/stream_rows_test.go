@@ -98,6 +98,20 @@ var streamRows = []row{
 		pkg:  "pkg/election/internal/follow", test: "TestRun/streams_that_show_nothing_three_times_lead_to_a_list",
 	},
 	{
+		name: "watching/troubles-are-shared", rule: "what is logged of one watch does not depend on another",
+		file: "pkg/election/internal/member/troubles.go",
+		old:  `t.noteOf(operation{"watch", store}, lockName{store: store}, err)`,
+		new:  `t.noteOf(operation{"watch", Own}, lockName{}, err)`,
+		pkg:  "pkg/election/internal/member", test: "TestTroublesOfWatchesAreTheirOwn",
+	},
+	{
+		name: "watching/troubles-of-one-operation", rule: "a watch that fails says so although another fails all the time",
+		file: "pkg/election/internal/member/troubles.go",
+		old:  `t.noteOf(operation{"watch", store}, lockName{store: store}, err)`,
+		new:  `t.noteOf(operation{"watch", Own}, lockName{store: store}, err)`,
+		pkg:  "pkg/election/internal/member", test: "TestTroublesOfWatchesAreTheirOwn",
+	},
+	{
 		name: "store/unknown-is-denied", rule: "what the server did not certainly refuse may be stored",
 		file: "pkg/election/lock/apiserver/errors.go",
 		old: `			return wrap(lock.ErrDenied, err)

@@ -140,16 +140,16 @@ func run(t *testing.T, s *shelf, names ...string) (shown []string) {
 func TestNames(t *testing.T) {
 	minute := time.Minute
 	for what, c := range map[string]struct {
-		shelf        shelf
+		shelf        *shelf
 		asked, shown string
 	}{
 		"one revision for all": {
-			shelf{revision: 4},
+			&shelf{revision: 4},
 			"list a 0, list b 5, watch a 5, watch b 5",
 			"0 listing, 0 progressed *, 0 listed 5, 0 resumed",
 		},
 		"each resumes where it was": {
-			shelf{revision: 4, streams: map[string][]step{
+			&shelf{revision: 4, streams: map[string][]step{
 				"a": {{events: []lock.Event{change(9)}, lives: minute, err: errCut}},
 				"b": {{events: []lock.Event{progress(7)}, lives: 24 * time.Hour}},
 			}},
@@ -157,7 +157,7 @@ func TestNames(t *testing.T) {
 			"0 listing, 0 progressed *, 0 listed 5, 0 resumed, 0 changed 9 a, 0 progressed *, 60000 broken cut, 60000 resumed",
 		},
 		"one that has lost the past costs a list of all": {
-			shelf{revision: 4, streams: map[string][]step{
+			&shelf{revision: 4, streams: map[string][]step{
 				"a": {{events: []lock.Event{change(9)}, lives: 24 * time.Hour}},
 				"b": {{lives: minute, err: errExpired}},
 			}},
@@ -165,18 +165,18 @@ func TestNames(t *testing.T) {
 			"0 listing, 0 progressed *, 0 listed 5, 0 resumed, 0 changed 9 a, 60000 broken gone: revision expired, 60000 listing, 0 progressed *, 60000 listed 6, 60000 resumed",
 		},
 		"one that cannot be opened closes the others": {
-			shelf{revision: 4, streams: map[string][]step{"b": {{refuse: true, err: errCut}}}},
+			&shelf{revision: 4, streams: map[string][]step{"b": {{refuse: true, err: errCut}}}},
 			"list a 0, list b 5, watch a 5, watch b 5, watch a 5, watch b 5",
 			"0 listing, 0 progressed *, 0 listed 5, 0 broken cut, 0 resumed",
 		},
 		"a list whose revision is lost begins anew": {
-			shelf{revision: 4, gone: map[string]bool{"b": true}},
+			&shelf{revision: 4, gone: map[string]bool{"b": true}},
 			"list a 0, list b 5, list a 0, list b 6, watch a 6, watch b 6",
 			"0 listing, 0 progressed *, 0 broken gone: revision expired, 0 listing, 0 progressed *, 0 listed 6, 0 resumed",
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			shown := run(t, &c.shelf, "b", "a", "b")
+			shown := run(t, c.shelf, "b", "a", "b")
 			for i, l := range shown {
 				if strings.Contains(l, "progressed") {
 					shown[i] = "0 progressed *"

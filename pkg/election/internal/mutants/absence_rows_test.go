@@ -17,6 +17,20 @@ var absenceRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestALongerLeaseIsPublishedFirst",
 	},
 	{
+		name: "published/slot-forgets-the-lease", rule: "published-before-held: a slot tells of a longer lease for as long as its member may be at work",
+		file: "pkg/election/internal/session/slots.go",
+		old:  "longest > max(member.Longest(), d.timing.LeaseDuration) || ",
+		new:  "longest < 0 || ",
+		pkg:  "pkg/election", test: "TestAHostComesBackWithAShorterLease",
+	},
+	{
+		name: "published/slot-forgets-the-drift", rule: "published-before-held: a slot tells of a larger drift, too",
+		file: "pkg/election/internal/session/slots.go",
+		old:  " || s.setup.DriftPPM > member.DriftPPM)",
+		new:  ")",
+		pkg:  "pkg/election/internal/session", test: "TestASlotTellsOfALongerLease",
+	},
+	{
 		name: "absence/from-the-creation", rule: "absence-counts: the wait runs from the absence",
 		file: "pkg/election/internal/machine/lock.go",
 		old:  "			free = min(free, at)\n",

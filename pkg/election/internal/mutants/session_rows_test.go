@@ -11,9 +11,9 @@ var sessionRows = []row{
 	},
 	{
 		name: "session/full-slot-for-ever", rule: "a slot that was full is used again once it says something else",
-		file: "pkg/election/internal/session/directory.go",
-		old:  "&& unfit[name] != s.version {",
-		new:  "&& unfit[name].UID != s.version.UID {",
+		file: "pkg/election/internal/session/slots.go",
+		old:  "&& unfit[name] != s.version &&",
+		new:  "&& unfit[name].UID != s.version.UID &&",
 		pkg:  "pkg/election/internal/session", test: "TestAnUnfitSlot",
 	},
 	{
@@ -67,9 +67,9 @@ var sessionRows = []row{
 	},
 	{
 		name: "session/believes-an-edited-member", rule: "observers-clock: what a member says of its leases counts beside its beat",
-		file: "pkg/election/internal/session/unlike.go",
+		file: "pkg/election/internal/session/slots.go",
 		old:  "max(s.setup.Longest(), s.duration)",
-		new:  "max(m.Longest(), s.duration)",
+		new:  "max(s.record.Member.Longest(), s.duration)",
 		pkg:  "pkg/election/internal/session", test: "TestOthersAreWaitedForAsLongAsTheyMeant",
 	},
 	{

@@ -323,7 +323,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 			o.phase = over
 			return Write{}, false
 		}
-		free := o.dir.freeSlot(o.cfg.Host, now, o.unfit)
+		free := o.dir.freeSlot(o.cfg.Host, now, o.member, o.unfit)
 		o.countFallen()
 		o.slot, o.onto = free.Name, free.Version
 		o.deaths = o.dir.deathsIn(free.Name)

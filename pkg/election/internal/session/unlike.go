@@ -22,17 +22,14 @@ type Difference struct {
 
 // Bounds returns the timings by which we must wait for others: the longest leaseDuration of those whose
 // terms may last longer than ours, and the largest drift. From here on the directory uses these timings for
-// its own waits. A member that ended its session itself does no work, and does not count.
+// its own waits.
 func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds {
 	var b record.Bounds
 	for _, s := range d.slots {
+		longest, may := d.mayWork(s, now)
 		m := s.record.Member
-		if d.isAlien(s) || m == nil || m.Identity == own.Identity || endedByOwner(s.record) {
+		if d.isAlien(s) || !may || m.Identity == own.Identity {
 			continue
-		}
-		longest := max(s.setup.Longest(), s.duration)
-		if s.record.Released() && now >= s.changedAt.Add(d.timing.ObserverWait(2*longest)) {
-			continue // another member ended it, and its locks have expired, too
 		}
 		b.Drift = max(b.Drift, s.setup.Drift())
 		if m.Config != own.Config || s.setup.Timings != own.Timings || s.duration > d.timing.LeaseDuration {

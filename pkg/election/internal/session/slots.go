@@ -1,0 +1,56 @@
+package session
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// hostSlots are the slots of one host or Pod.
+func (d *Directory) hostSlots(host string) []*slot {
+	var found []*slot
+	prefix := d.prefix + host + "-"
+	for _, s := range d.slots {
+		if n, ok := strings.CutPrefix(s.name, prefix); ok {
+			if _, err := strconv.Atoi(n); err == nil {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+// freeSlot is the first slot of the host that a new session of the member may use: absent (then the version is
+// zero), ended, or expired. It skips a slot that is still at its unfit version, and one that others still need.
+func (d *Directory) freeSlot(host string, now record.Instant, member record.Member, unfit map[string]record.Version) Shown {
+	for n := 0; ; n++ {
+		name := SlotName(d.group, host, n)
+		s := d.slot(name)
+		if s == nil {
+			return Shown{Name: name}
+		}
+		if is := d.stateOf(s, now); (is == ended || is == expired) && unfit[name] != s.version && !d.tellsMore(s, now, member) {
+			return Shown{Name: name, Record: s.record, Version: s.version}
+		}
+	}
+}
+
+// tellsMore says whether others must know from the slot alone that its last owner may still be at work, with a longer
+// lease or a larger drift than the member will publish there (rule published-before-held).
+func (d *Directory) tellsMore(s *slot, now record.Instant, member record.Member) bool {
+	longest, counts := d.mayWork(s, now)
+	return counts && (longest > max(member.Longest(), d.timing.LeaseDuration) || s.setup.DriftPPM > member.DriftPPM)
+}
+
+// mayWork says whether the slot's last owner may still be at work, and with which lease at most. A member that ended its
+// session itself does no work.
+func (d *Directory) mayWork(s *slot, now record.Instant) (longest time.Duration, may bool) {
+	if s.record.Member == nil || endedByOwner(s.record) {
+		return 0, false
+	}
+	longest = max(s.setup.Longest(), s.duration)
+	// Once another member has ended the session, its locks expire, too.
+	return longest, !s.record.Released() || now < s.changedAt.Add(d.timing.ObserverWait(2*longest))
+}

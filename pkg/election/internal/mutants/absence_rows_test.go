@@ -19,14 +19,14 @@ var absenceRows = []row{
 	{
 		name: "published/slot-forgets-the-lease", rule: "published-before-held: a slot tells of a longer lease for as long as its member may be at work",
 		file: "pkg/election/internal/session/slots.go",
-		old:  "longest > max(member.Longest(), d.timing.LeaseDuration) || ",
-		new:  "longest < 0 || ",
+		old:  "s.stated.longest() > max(member.Longest(), d.timing.LeaseDuration) || ",
+		new:  "",
 		pkg:  "pkg/election", test: "TestAHostComesBackWithAShorterLease",
 	},
 	{
 		name: "published/slot-forgets-the-drift", rule: "published-before-held: a slot tells of a larger drift, too",
 		file: "pkg/election/internal/session/slots.go",
-		old:  " || s.setup.DriftPPM > member.DriftPPM)",
+		old:  " || s.stated.setup.DriftPPM > member.DriftPPM)",
 		new:  ")",
 		pkg:  "pkg/election/internal/session", test: "TestASlotTellsOfALongerLease",
 	},
@@ -89,8 +89,8 @@ var absenceRows = []row{
 	{
 		name: "absence/lease-forgotten", rule: "absence-counts: the directory remembers that lease",
 		file: "pkg/election/internal/session/directory.go",
-		old:  "	d.longest = max(d.longest, s.duration, s.setup.Longest())\n",
-		new:  "	d.longest = max(s.duration, s.setup.Longest())\n",
+		old:  "	d.longest = max(d.longest, s.stated.longest())\n",
+		new:  "	d.longest = s.stated.longest()\n",
 		pkg:  "pkg/election/internal/session", test: "TestTheLongestLeaseEver",
 	},
 	{

@@ -116,9 +116,9 @@ var deathRows = []row{
 	},
 	{
 		name: "death/unseen-life", rule: "proof-not-patience: the end of a member that was never seen in its slot is no edit of an earlier end",
-		file: "pkg/election/internal/session/directory.go",
-		old:  "before.Member.Identity != r.Member.Identity\n",
-		new:  "before.Member.Identity != r.Member.Identity && false\n",
+		file: "pkg/election/internal/session/stated.go",
+		old:  "s.identity != r.Member.Identity &&",
+		new:  "false &&",
 		pkg:  "pkg/election/internal/session", test: "TestAnUnseenMemberOfASlotIsProvedDead",
 	},
 	{

@@ -89,8 +89,8 @@ var disownedRows = []row{
 	{
 		name: "disowned/by-a-stranger", rule: "observers-clock: what is disowned counts beside a beat",
 		file: "pkg/election/internal/session/directory.go",
-		old:  "s.duration, s.setup, s.disowned, s.deaths = before.duration, before.setup, before.disowned, before.deaths",
-		new:  "s.duration, s.setup, s.deaths = before.duration, before.setup, before.deaths",
+		old:  "s.stated, s.disowned, s.deaths = before.stated, before.disowned, before.deaths",
+		new:  "s.stated, s.deaths = before.stated, before.deaths",
 		pkg:  "pkg/election/internal/session", test: "TestDisownedBesideABeat",
 	},
 }

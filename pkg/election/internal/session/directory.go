@@ -53,12 +53,11 @@ type slot struct {
 	at, changedAt record.Instant
 	// bornAt is when we first saw its present holder.
 	bornAt record.Instant
-	// owner is the last holder in a bound record, and beat is its highest beat. duration and
-	// setup are what the owner wrote with that beat (rule observers-clock).
-	owner    string
-	beat     uint64
-	duration time.Duration
-	setup    record.Setup
+	// owner is the last holder in a bound record, and beat is its highest beat. stated is what the owner wrote with
+	// that beat (rule observers-clock).
+	owner  string
+	beat   uint64
+	stated stated
 	// disowned are the locks that the owner disowned, as it wrote with that beat.
 	disowned []record.Disowned
 	// deaths are what the record proved as we first saw its beat.
@@ -206,24 +205,25 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 // after returns the slot that replaces before once the object shows r. It begins the waits that follow from
 // the change.
 func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
-	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now}
+	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now, stated: statedBy(r)}
 	if r.Bound() {
-		s.owner, s.beat, s.duration, s.ended = r.Holder, r.Mark.Beat, durationOf(r), r.Released()
+		s.owner, s.beat, s.ended = r.Holder, r.Mark.Beat, r.Released()
 		if r.Member != nil {
-			s.setup, s.disowned = r.Member.Setup, r.Member.Disowned
+			s.disowned = r.Member.Disowned
 		}
 		s.deaths = Proven(r, v.UID)
 	}
-	d.longest = max(d.longest, s.duration, s.setup.Longest())
+	d.longest = max(d.longest, s.stated.longest())
 	if before == nil || before.version.UID != v.UID {
 		return s
 	}
 	switch bound := r.Bound(); {
-	case bound && r.Holder == "" && before.ended && endsAnother(before.record, r): // we missed all of its life
+	case bound && r.Holder == "" && before.ended && before.stated.endsAnother(r): // we missed all of its life
 	case bound && r.Holder == "":
 		s.owner, s.beat, s.ended = before.owner, before.beat, s.ended || before.ended
-		if before.duration != 0 { // an end does not change how long others wait for the owner's terms
-			s.duration, s.setup = before.duration, before.setup
+		if before.stated.duration != 0 { // an end does not change how long others wait for the owner's terms
+			s.stated = before.stated
+			s.stated.left = before.stated.left || !before.ended && endedBy(r, before.stated.identity)
 		}
 		if before.ended { // later edits of the end prove nothing
 			s.deaths = before.deaths
@@ -234,7 +234,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 	default: // a stranger's edit: it must not shorten the wait
 		s.tampered = before.tampered || !bound || before.ended
 		s.owner, s.beat, s.ended = before.owner, before.beat, before.ended
-		s.duration, s.setup, s.disowned, s.deaths = before.duration, before.setup, before.disowned, before.deaths
+		s.stated, s.disowned, s.deaths = before.stated, before.disowned, before.deaths
 	}
 	if holderOf(before.record) == holderOf(r) {
 		s.bornAt = before.bornAt
@@ -255,25 +255,7 @@ func (d *Directory) Published(name, identity string) time.Duration {
 	if s == nil || s.owner != identity {
 		return 0
 	}
-	return s.setup.Longest()
-}
-
-// endsAnother says whether the record of an ended session is that of another member than the one before.
-func endsAnother(before, r *record.Record) bool {
-	return before.Member != nil && r.Member != nil && before.Member.Identity != r.Member.Identity
-}
-
-// durationOf is how long a session lasts. The record of a live session says that in two fields. A third field
-// has the member's longest lease, which is no shorter. If a stranger edited one of the three, the middle value
-// is still long enough, and no longer than the longest lease. Members of an earlier version publish no longest
-// lease.
-func durationOf(r *record.Record) time.Duration {
-	if r.Member == nil || r.Member.LongestLease == 0 {
-		return r.Mark.Duration
-	}
-	three := []time.Duration{r.Duration, r.Mark.Duration, r.Member.Longest()}
-	slices.Sort(three)
-	return three[1]
+	return s.stated.setup.Longest()
 }
 
 func holderOf(r *record.Record) string {
@@ -304,14 +286,19 @@ const (
 // endOf is when a session expires unless it beats again, whether or not we can read it.
 func (d *Directory) endOf(s *slot) record.Instant {
 	t := d.timing.Among(d.others)
-	if s.duration != 0 {
-		t.LeaseDuration = max(d.timing.LeaseDuration, s.duration)
+	if s.stated.duration != 0 {
+		t.LeaseDuration = max(d.timing.LeaseDuration, s.stated.duration)
 	}
 	return s.changedAt.Add(t.ObserverWait(t.LeaseDuration))
 }
 
 func (d *Directory) isAlien(s *slot) bool {
-	return s.record.Group != "" && s.record.Group != d.group || !d.Owns(s.name)
+	return d.isOthers(s.name, s.record.Group)
+}
+
+// isOthers says whether a session of that name, whose record says that group, is that of another group.
+func (d *Directory) isOthers(name, group string) bool {
+	return group != "" && group != d.group || !d.Owns(name)
 }
 
 func (d *Directory) stateOf(s *slot, now record.Instant) state {
@@ -464,8 +451,10 @@ func EndedRecord(r *record.Record, by, why string) record.Record {
 
 // endedByOwner says whether the session's own member wrote its end.
 func endedByOwner(r *record.Record) bool {
-	if !r.Released() || len(r.History) == 0 || r.Member == nil {
-		return false
-	}
-	return r.History[len(r.History)-1].Who == r.Member.Identity
+	return r.Member != nil && endedBy(r, r.Member.Identity)
+}
+
+// endedBy says whether that member wrote the end of the session.
+func endedBy(r *record.Record, identity string) bool {
+	return r.Released() && len(r.History) > 0 && r.History[len(r.History)-1].Who == identity
 }

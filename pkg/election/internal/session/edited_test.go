@@ -97,3 +97,65 @@ func TestOthersAreWaitedForAsLongAsTheyMeant(t *testing.T) {
 		})
 	}
 }
+
+// TestAnEditShortensNoWait checks rule observers-clock for what a stranger removes from a session, or alters in it, without
+// a new beat: others still wait for its member as for the one that wrote the last beat.
+func TestAnEditShortensNoWait(t *testing.T) {
+	const longest = 60 * time.Second
+	own := record.Member{Identity: "h_3", Config: "ours"}
+	meant := record.Bounds{LeaseDuration: longest, Drift: 0.02}
+	with := func(change func(*record.Member)) func(*record.Record) {
+		return func(r *record.Record) {
+			m := *r.Member
+			change(&m)
+			r.Member = &m
+		}
+	}
+	for what, edit := range map[string]func(*record.Record){
+		"no member":          func(r *record.Record) { r.Member = nil },
+		"no mark":            func(r *record.Record) { r.Mark = nil },
+		"nothing":            func(r *record.Record) { *r = record.Record{} },
+		"our identity":       with(func(m *record.Member) { m.Identity = own.Identity }),
+		"our configuration":  with(func(m *record.Member) { m.Config = own.Config }),
+		"another group":      func(r *record.Record) { r.Group = "other" },
+		"an end by nobody":   func(r *record.Record) { r.History = append(r.History, record.Entry{Who: "h_1", Why: left}) },
+		"a mark of somebody": func(r *record.Record) { r.Mark = &record.Mark{Identity: "x", Beat: 9} },
+	} {
+		for _, when := range []string{"live", "ended before", "ended after"} {
+			t.Run(what+", "+when, func(t *testing.T) {
+				s := newSlots(t)
+				r := s.by("h_1", "h_1", 7, s.timing.LeaseDuration)
+				r.Duration = s.timing.LeaseDuration
+				r.Member.Config, r.Member.LongestLease, r.Member.DriftPPM = "theirs", int(longest/time.Second), 20_000
+				s.show(1*second, r)
+				if when == "ended before" {
+					end := EndedRecord(r, "h_2", "expired")
+					r = &end
+					s.show(2*second, r)
+				}
+				edited := *r
+				edit(&edited)
+				s.show(3*second, &edited)
+				if when == "ended after" {
+					end := EndedRecord(&edited, "h_2", "expired")
+					s.show(4*second, &end)
+				}
+				if b := s.Bounds(5*second, own); b != meant {
+					t.Errorf("others are waited for by %v, and they meant %v", b, meant)
+				}
+				if _, free := s.free(5*second, own); free {
+					t.Error("a new session uses its slot")
+				}
+				if b := s.Bounds(3600*second, own); (when != "live" || what == "another group") && b != (record.Bounds{}) {
+					t.Errorf("others are waited for by %v for ever", b)
+				}
+			})
+		}
+	}
+}
+
+// free says whether a new session of the member would use the slot.
+func (s *slots) free(now record.Instant, m record.Member) (name string, free bool) {
+	shown := s.freeSlot("h", now, m, nil)
+	return shown.Name, shown.Name == s.name
+}

@@ -3,7 +3,6 @@ package session
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -40,17 +39,5 @@ func (d *Directory) freeSlot(host string, now record.Instant, member record.Memb
 // tellsMore says whether others must know from the slot alone that its last owner may still be at work, with a longer
 // lease or a larger drift than the member will publish there (rule published-before-held).
 func (d *Directory) tellsMore(s *slot, now record.Instant, member record.Member) bool {
-	longest, counts := d.mayWork(s, now)
-	return counts && (longest > max(member.Longest(), d.timing.LeaseDuration) || s.setup.DriftPPM > member.DriftPPM)
-}
-
-// mayWork says whether the slot's last owner may still be at work, and with which lease at most. A member that ended its
-// session itself does no work.
-func (d *Directory) mayWork(s *slot, now record.Instant) (longest time.Duration, may bool) {
-	if s.record.Member == nil || endedByOwner(s.record) {
-		return 0, false
-	}
-	longest = max(s.setup.Longest(), s.duration)
-	// Once another member has ended the session, its locks expire, too.
-	return longest, !s.record.Released() || now < s.changedAt.Add(d.timing.ObserverWait(2*longest))
+	return d.mayWork(s, now) && (s.stated.longest() > max(member.Longest(), d.timing.LeaseDuration) || s.stated.setup.DriftPPM > member.DriftPPM)
 }

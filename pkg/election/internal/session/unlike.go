@@ -26,14 +26,13 @@ type Difference struct {
 func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds {
 	var b record.Bounds
 	for _, s := range d.slots {
-		longest, may := d.mayWork(s, now)
-		m := s.record.Member
-		if d.isAlien(s) || !may || m.Identity == own.Identity {
+		by := &s.stated
+		if d.isOthers(s.name, by.group) || !d.mayWork(s, now) || by.identity == own.Identity {
 			continue
 		}
-		b.Drift = max(b.Drift, s.setup.Drift())
-		if m.Config != own.Config || s.setup.Timings != own.Timings || s.duration > d.timing.LeaseDuration {
-			b.LeaseDuration = max(b.LeaseDuration, longest)
+		b.Drift = max(b.Drift, by.setup.Drift())
+		if by.config != own.Config || by.setup.Timings != own.Timings || by.duration > d.timing.LeaseDuration {
+			b.LeaseDuration = max(b.LeaseDuration, by.longest())
 		}
 	}
 	d.others = b
@@ -61,8 +60,8 @@ func (d *Directory) Differences(now record.Instant, own record.Member) []Differe
 		if m == nil || m.Identity == own.Identity || holderOf(s.record) == "" || d.stateOf(s, now) != live {
 			continue
 		}
-		if s.duration != d.timing.LeaseDuration { // check first: String is too slow for every beat
-			note(m, "leaseDuration of the session", d.timing.LeaseDuration.String(), s.duration.String())
+		if s.stated.duration != d.timing.LeaseDuration { // check first: String is too slow for every beat
+			note(m, "leaseDuration of the session", d.timing.LeaseDuration.String(), s.stated.duration.String())
 		}
 		if m.DriftPPM != own.DriftPPM {
 			note(m, "drift", percent(own.DriftPPM), percent(m.DriftPPM))
@@ -73,7 +72,7 @@ func (d *Directory) Differences(now record.Instant, own record.Member) []Differe
 		}
 		if m.Config == own.Config {
 			note(m, "rules of an election (policy, lock, sharing, bootstrap, outage or range)", own.Rules, m.Rules)
-			if s.duration == d.timing.LeaseDuration { // else already noted above
+			if s.stated.duration == d.timing.LeaseDuration { // else already noted above
 				note(m, "timing of an election", own.Timings, m.Timings)
 			}
 		}

@@ -55,14 +55,13 @@ var sessionFields = map[string]string{
 	"slot.at":        "whether it is now, and of each list and read whether it went out later",
 	"slot.changedAt": "as the end of the session",
 	"slot.bornAt":    "while it has fallen: until it is proven",
-	"slot.duration":  "", // all are alike
 	"slot.owner":     "", // for sessions that strangers edited, and so the next two
 	"slot.beat":      "",
 	"slot.ended":     "",
 	"slot.tampered":  "plain",
 	"slot.deaths":    "", // no death is proved here
 	"slot.disowned":  "", // its record says so
-	"slot.setup":     "", // all are alike
+	"slot.stated":    "", // its record says so, and all timings are alike
 }
 
 // private reads private fields of packages session and member.

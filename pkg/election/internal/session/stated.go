@@ -1,0 +1,65 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// stated is what a slot's owner wrote with its last beat, as far as others wait by it. An edit by a stranger changes none
+// of it (rule observers-clock).
+type stated struct {
+	// identity is the member's; empty if the record says nothing of a member.
+	identity, config, group string
+	transitions             int
+	// duration is how long the session lasts.
+	duration time.Duration
+	setup    record.Setup
+	// left: the member ended the session itself.
+	left bool
+}
+
+// statedBy returns what a record states that nothing was known of before.
+func statedBy(r *record.Record) stated {
+	s := stated{group: r.Group, transitions: r.Transitions, left: endedByOwner(r)}
+	if r.Bound() {
+		s.duration = durationOf(r)
+		if m := r.Member; m != nil {
+			s.identity, s.config, s.setup = m.Identity, m.Config, m.Setup
+		}
+	}
+	return s
+}
+
+// longest is the longest lease of which others know.
+func (s *stated) longest() time.Duration { return max(s.setup.Longest(), s.duration) }
+
+// endsAnother says whether the record of an ended session is that of a later member than the one that stated s.
+func (s *stated) endsAnother(r *record.Record) bool {
+	return s.identity != "" && r.Member != nil && s.identity != r.Member.Identity && s.transitions != r.Transitions
+}
+
+// durationOf is how long a session lasts. The record of a live session says that in two fields. A third field
+// has the member's longest lease, which is no shorter. If a stranger edited one of the three, the middle value
+// is still long enough, and no longer than the longest lease. Members of an earlier version publish no longest
+// lease.
+func durationOf(r *record.Record) time.Duration {
+	if r.Member == nil || r.Member.LongestLease == 0 {
+		return r.Mark.Duration
+	}
+	three := []time.Duration{r.Duration, r.Mark.Duration, r.Member.Longest()}
+	slices.Sort(three)
+	return three[1]
+}
+
+// mayWork says whether the slot's last owner may still be at work. A member that ended its session itself does no work.
+// Once another member has ended the session, or a stranger has given it another group, so that nobody ends it, its locks
+// expire, too.
+func (d *Directory) mayWork(s *slot, now record.Instant) bool {
+	if s.stated.identity == "" || s.stated.left {
+		return false
+	}
+	over := s.changedAt.Add(d.timing.ObserverWait(2 * s.stated.longest()))
+	return now < over || !s.ended && !d.isAlien(s)
+}

@@ -300,7 +300,7 @@ func (c *canon) slot(m *proc, own, s private) {
 	}
 	c.add(int64(trust), plain)
 	if r.Holder != "" {
-		c.instant(s.instant("changedAt").Add(c.timing.ObserverWait(time.Duration(s.int("duration")))), instant)
+		c.instant(s.instant("changedAt").Add(c.timing.ObserverWait(time.Duration(s.get("stated").int("duration")))), instant)
 		if r.Member.Fallen > 0 {
 			c.since(s.instant("bornAt"), ticks(record.Doubled(c.timing.StandDown, 5)))
 		}

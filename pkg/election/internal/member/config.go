@@ -37,6 +37,10 @@ type Heritage struct {
 	short int
 	// notBefore is the earliest instant at which the next incarnation may take a lock.
 	notBefore record.Instant
+	// newest is the newest revision of the realm's own store that is known; zero once it was set back. bounds are the
+	// longest lease and the largest drift that others ever published, as far as we know.
+	newest uint64
+	bounds record.Bounds
 	// saw says whether our beats came back in time: if not, they won't for the next incarnation either.
 	saw sight
 	// hushed says whether we logged that the watch is silent.

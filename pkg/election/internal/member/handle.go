@@ -108,6 +108,7 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 		m.rewake(c)
 	case machine.EndSession:
 		m.notBefore = max(m.notBefore, a.NotBefore)
+		m.noteSetBack()
 		m.ending = a.Reason // leaving touches every contest, so it waits for attend
 	case machine.Disown:
 		m.disown(c.lock, a.Disowned)

@@ -27,6 +27,8 @@ type Member struct {
 
 	// notBefore is the earliest instant at which this incarnation may take a lock.
 	notBefore record.Instant
+	// setBack: the store was set back, as this incarnation has noticed.
+	setBack bool
 	// hushed: we logged that the realm's own watch is silent, and it has shown no change since.
 	hushed bool
 	// preference is the latest one that the host gave us.
@@ -221,7 +223,10 @@ func (m *Member) Again() (bool, error) { return m.leaving != machine.ReasonShutd
 
 // Heritage is what the next incarnation needs to know of this one, which is over.
 func (m *Member) Heritage() Heritage {
-	left := Heritage{notBefore: m.notBefore, saw: m.sight, hushed: m.hushed}
+	left := Heritage{notBefore: m.notBefore, bounds: m.bounds(), saw: m.sight, hushed: m.hushed}
+	if !m.setBack {
+		left.newest = max(m.cfg.Heritage.newest, m.streamOf(Own).newest)
+	}
 	if m.now < m.born.Add(m.cfg.Timing.LeaseDuration) {
 		left.Pause = min(record.Doubled(m.cfg.Timing.RenewInterval, m.cfg.Heritage.short), m.cfg.Timing.LeaseDuration)
 		left.short = m.cfg.Heritage.short + 1

@@ -10,6 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // tendSession lets the session do what is due.
@@ -103,11 +104,26 @@ func (m *Member) answeredFor(a answer) {
 // restored gives this incarnation up: the store shows an older revision than before, so somebody reset it
 // to an earlier state (rule newer-by-version).
 func (m *Member) restored() {
-	if m.leaving != "" {
-		return
+	m.noteSetBack()
+	if m.leaving == "" {
+		m.leave(machine.ReasonRestored)
 	}
-	m.notBefore = max(m.notBefore, m.now.Add(m.cfg.Timing.ObserverWait(m.cfg.Timing.LeaseDuration)))
-	m.leave(machine.ReasonRestored)
+}
+
+// noteSetBack notes that the store was set back. The next incarnation takes nothing while anybody may be at work of whom the
+// store no longer tells.
+func (m *Member) noteSetBack() {
+	t := m.cfg.Timing.Among(m.bounds())
+	m.setBack, m.notBefore = true, max(m.notBefore, m.now.Add(t.ObserverWait(t.LeaseDuration)))
+}
+
+// bounds are the longest lease and the largest drift of others of which this incarnation knows, or an earlier one knew.
+func (m *Member) bounds() record.Bounds {
+	left := m.cfg.Heritage.bounds
+	return record.Bounds{
+		LeaseDuration: max(left.LeaseDuration, m.others.LeaseDuration, m.dir.LongestEver()),
+		Drift:         max(left.Drift, m.others.Drift),
+	}
 }
 
 // tendView steps every contest when the living members, or what they publish, changed.

@@ -298,7 +298,7 @@ func (m *Member) listedSessions(s *stream, e lock.Event) {
 		}
 	}
 	m.viewStale = true
-	if !m.dir.List(m.now, s.listSent, e.Revision, sessions) {
+	if !m.dir.List(m.now, s.listSent, e.Revision, sessions) || e.Revision < m.cfg.Heritage.newest {
 		m.restored()
 	}
 	// The machines of these locks get the new view only together with their lock: if a machine still had an

@@ -193,8 +193,8 @@ var driverRows = []row{
 	{
 		name: "realm/restored-forgets-the-wait", rule: "the incarnation after a restored store takes nothing for as long as a term may last",
 		file: "pkg/election/internal/member/sessions.go",
-		old:  "	m.notBefore = max(m.notBefore, m.now.Add(m.cfg.Timing.ObserverWait(m.cfg.Timing.LeaseDuration)))\n",
-		new:  "",
+		old:  "m.setBack, m.notBefore = true, max(m.notBefore, m.now.Add(t.ObserverWait(t.LeaseDuration)))",
+		new:  "_, m.setBack = t, true",
 		pkg:  "pkg/election", test: "TestARestoredStoreIsWaitedOut",
 	},
 	{

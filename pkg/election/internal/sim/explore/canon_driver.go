@@ -17,6 +17,7 @@ var driverFields = map[string]string{
 	"Member.log":          "",
 	"Member.room":         "", // memory
 	"Member.notBefore":    "", // no store is restored here
+	"Member.setBack":      "",
 	"Member.hushed":       "", // for the log
 	"Member.preference":   "what the process has seen",
 	"Member.preferred":    "", // follows from that
@@ -146,6 +147,8 @@ var driverFields = map[string]string{
 	"Heritage.Pause":     "the instant at which the process comes back",
 	"Heritage.short":     "up to what makes a difference",
 	"Heritage.notBefore": "",
+	"Heritage.newest":    "", // no store is restored here
+	"Heritage.bounds":    "",
 	"Heritage.saw":       "as the member's own",
 	"Heritage.hushed":    "",
 }

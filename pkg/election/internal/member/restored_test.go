@@ -1,0 +1,96 @@
+package member
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// incarnation returns a member that has seen a store at revision 100, with a session that tells of a long lease and of a
+// large drift.
+func incarnation(left Heritage) *Member {
+	return New(Config{
+		Group: "edge", Host: "m1", Identity: "m1_01234567", WritesPerSecond: 1, Chance: rand.NewPCG(1, 1), Heritage: left,
+		Timing: record.Timing{LeaseDuration: 15 * time.Second, RenewInterval: 3 * time.Second, Drift: 0.01},
+	})
+}
+
+const longest, longestDrift = 60 * time.Second, 0.02
+
+func shownLongLease(m *Member) {
+	const lease = 15 * time.Second
+	name, r := session.SlotName("edge", "m2", 0), &record.Record{
+		Holder: "m2_01234567", Group: "edge", Duration: lease, Mark: &record.Mark{Identity: "m2_01234567", Beat: 1, Duration: lease},
+		Member: &record.Member{Identity: "m2_01234567", Setup: record.Setup{LongestLease: 60, DriftPPM: 20_000}},
+	}
+	m.now = 1
+	list(m, 100, lock.Entry{Name: name, Record: r, Version: record.Version{UID: "u", Revision: 100}})
+}
+
+func list(m *Member, revision uint64, entries ...lock.Entry) {
+	s := m.streamOf(Own)
+	m.watched(s, lock.Event{Kind: lock.Listing}, m.now)
+	m.watched(s, lock.Event{Kind: lock.Listed, Revision: revision, List: entries}, m.now)
+}
+
+// TestARestoredStoreIsWaitedOutForTheLongestLease checks rule newer-by-version: who takes nothing after a restore waits for
+// the longest lease and the largest drift of which it ever knew, also if it leaves already.
+func TestARestoredStoreIsWaitedOutForTheLongestLease(t *testing.T) {
+	for what, before := range map[string]func(*Member){
+		"at work":   func(*Member) {},
+		"it leaves": func(m *Member) { m.leave(machine.ReasonSession) },
+		"the session with that lease is gone": func(m *Member) {
+			list(m, 101)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			m := incarnation(Heritage{})
+			shownLongLease(m)
+			before(m)
+			m.now = record.Instant(time.Minute)
+			list(m, 50)
+			drift := longestDrift
+			if what == "the session with that lease is gone" {
+				drift = m.cfg.Timing.Drift
+			}
+			want := m.now.Add(record.Timing{Drift: drift}.ObserverWait(longest))
+			if got := m.Heritage().notBefore; got != want {
+				t.Errorf("the next incarnation takes nothing before %v, want %v", time.Duration(got), time.Duration(want))
+			}
+		})
+	}
+}
+
+// TestTheNextIncarnationNoticesARestore checks that a member that lost its session to a restore, and did not see why, leaves
+// behind what the next incarnation needs to notice it, and that this happens once.
+func TestTheNextIncarnationNoticesARestore(t *testing.T) {
+	for _, c := range []struct {
+		revision uint64
+		restored bool
+	}{{99, true}, {100, false}, {200, false}} {
+		first := incarnation(Heritage{})
+		shownLongLease(first)
+		first.leave(machine.ReasonSession)
+		second := incarnation(first.Heritage())
+		second.now = record.Instant(time.Minute)
+		list(second, c.revision)
+		if got := second.leaving == machine.ReasonRestored; got != c.restored {
+			t.Errorf("a list of revision %d: restored %v", c.revision, got)
+		}
+		want := second.now.Add(record.Timing{Drift: longestDrift}.ObserverWait(longest))
+		if got := second.Heritage().notBefore; c.restored && got != want {
+			t.Errorf("the next incarnation takes nothing before %v, want %v", time.Duration(got), time.Duration(want))
+		}
+		third := incarnation(second.Heritage())
+		third.now = record.Instant(2 * time.Minute)
+		list(third, c.revision)
+		if third.leaving != "" {
+			t.Errorf("a list of revision %d: the next one leaves, too: %s", c.revision, third.leaving)
+		}
+	}
+}

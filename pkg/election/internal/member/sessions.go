@@ -58,8 +58,11 @@ func (m *Member) sessionWritten(w session.Write, a answer) {
 		m.streamOf(Own).reaches(a.entry.Version.Revision)
 		m.dir.Observe(m.now, w.Name, a.entry.Record, a.entry.Version)
 	}
-	if w.Beat == 0 {
-		return // another's session; the stream shows what became of it
+	if w.Beat == 0 { // another's session; the stream shows what became of it
+		if a.err != nil && outcomeOf(a) != machine.Conflicted {
+			m.trouble.note(endOfSession, lockName{Own, w.Name}, a.err)
+		}
+		return
 	}
 	if a.outcome != lock.Unknown {
 		m.heardOf = m.now
@@ -76,7 +79,22 @@ func (m *Member) sessionWritten(w session.Write, a answer) {
 	m.own.WriteDone(m.now, w.Beat, outcome, a.entry.Version)
 }
 
+// endOfSession is an operation that may fail.
+const endOfSession = "end of a session"
+
+// tendEnds finds out which sessions that we could not end need no end any more.
+func (m *Member) tendEnds() {
+	for _, object := range m.trouble.failing(endOfSession) {
+		if !m.dir.Lasts(object.name) {
+			m.trouble.note(endOfSession, object, nil)
+		}
+	}
+}
+
 func (m *Member) sessionRead(name string, a answer) {
+	if name == m.own.Name() {
+		m.trouble.note("read", lockName{Own, name}, a.err)
+	}
 	if a.err != nil {
 		m.own.ReadFailed(m.now, name)
 		return
@@ -131,6 +149,7 @@ func (m *Member) tendView() {
 	if !m.viewStale && (m.viewNext == 0 || m.now < m.viewNext) {
 		return
 	}
+	m.tendEnds()
 	m.compare()
 	view, changes := m.dir.View(m.now, m.identity)
 	m.viewStale, m.viewNext = false, changes

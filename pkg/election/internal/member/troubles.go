@@ -1,6 +1,10 @@
 package member
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -80,6 +84,15 @@ func (t *troubles) logOf(of operation) logger {
 		log = log.With(zap.String("namespace", of.store.Place))
 	}
 	return log
+}
+
+// failing are the objects of the realm's own store for which the operation fails now, in a fixed order.
+func (t *troubles) failing(what string) []lockName {
+	is := t.of[operation{what: what}]
+	if is == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(is.failing), func(a, b lockName) int { return strings.Compare(a.name, b.name) })
 }
 
 // forget drops an object that we no longer read or write.

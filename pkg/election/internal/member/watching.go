@@ -303,6 +303,7 @@ func (m *Member) listedSessions(s *stream, e lock.Event) {
 	}
 	// The machines of these locks get the new view only together with their lock: if a machine still had an
 	// older record, a holder that has moved on since would look as if it were gone.
+	m.tendEnds()
 	m.compare()
 	s.view, m.viewNext = m.dir.View(m.now, m.identity)
 	m.view, m.viewStale = s.view, false

@@ -150,6 +150,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestTheNextIncarnationNoticesARestore",
 	},
 	{
+		name: "session/refused-end-untold", rule: "the log says that the store refuses the end of a session",
+		file: "pkg/election/internal/member/sessions.go",
+		old:  "			m.trouble.note(endOfSession, lockName{Own, w.Name}, a.err)\n",
+		new:  "",
+		pkg:  "pkg/election/internal/member", test: "TestARefusedEndIsTold",
+	},
+	{
 		name: "session/ended-without-proof", rule: "nobody ends a session before its stream has shown a beat that went out later",
 		file: "pkg/election/internal/session/directory.go",
 		old:  "		case d.provenAt >= end:",

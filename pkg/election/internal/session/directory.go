@@ -430,6 +430,12 @@ func (d *Directory) Ending(name string) string {
 	return s.record.History[len(s.record.History)-1].Why
 }
 
+// Lasts says whether the named session is there and has not ended.
+func (d *Directory) Lasts(name string) bool {
+	s := d.slot(name)
+	return s != nil && !s.record.Released()
+}
+
 // EndedRecord is the record that ends a session for good: it has no holder, and the mark agrees. by is the
 // identity of the member that ends it. The Member of the session stays in the record.
 func EndedRecord(r *record.Record, by, why string) record.Record {

@@ -157,6 +157,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestARefusedEndIsTold",
 	},
 	{
+		name: "session/old-fall-counts", rule: "no-flapping: a fall of long ago puts nobody on probation",
+		file: "pkg/election/internal/session/own.go",
+		old:  "latest.Sub(at) > 2*o.dir.probation(n) {",
+		new:  "latest.Before(at) && false {",
+		pkg:  "pkg/election/internal/session", test: "TestAnOldFallIsForgiven",
+	},
+	{
 		name: "session/ended-without-proof", rule: "nobody ends a session before its stream has shown a beat that went out later",
 		file: "pkg/election/internal/session/directory.go",
 		old:  "		case d.provenAt >= end:",

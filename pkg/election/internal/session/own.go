@@ -376,10 +376,12 @@ func (o *Own) record(now record.Instant) record.Record {
 
 // countFallen collects the earlier sessions of this host that their owners did not end (rule no-flapping),
 // before we overwrite one of them. A session that its owner ended while it published no falls cancels all
-// older sessions.
+// older sessions. A fall is forgiven once it is older than what it could cause. A member that has just begun did not see
+// when it was, so it compares the times in the records: a wrong one means no more than a fall too many or too few.
 func (o *Own) countFallen() {
 	o.fallen = nil
 	slots := o.dir.hostSlots(o.cfg.Host)
+	latest := o.dir.latest()
 	var forgiven uint64 // the revision of the last such end, which cancels older sessions
 	for _, s := range slots {
 		if s.record.Group == o.cfg.Group && endedByOwner(s.record) && s.record.Member.Fallen == 0 {
@@ -390,7 +392,11 @@ func (o *Own) countFallen() {
 		if s.record.Member == nil || s.record.Group != o.cfg.Group || endedByOwner(s.record) || s.version.Revision < forgiven {
 			continue
 		}
-		o.fallen = append(o.fallen, fallen{s.name, s.record.Member.Identity, beatOf(s.record), s.record.Member.Fallen + 1})
+		n := s.record.Member.Fallen + 1
+		if at := s.record.Renewed; !at.IsZero() && latest.Sub(at) > 2*o.dir.probation(n) {
+			continue
+		}
+		o.fallen = append(o.fallen, fallen{s.name, s.record.Member.Identity, beatOf(s.record), n})
 	}
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -19,6 +20,16 @@ func (d *Directory) hostSlots(host string) []*slot {
 		}
 	}
 	return found
+}
+
+// latest is the latest time in the record of any session.
+func (d *Directory) latest() (at time.Time) {
+	for _, s := range d.slots {
+		if s.record.Renewed.After(at) {
+			at = s.record.Renewed
+		}
+	}
+	return at
 }
 
 // freeSlot is the first slot of the host that a new session of the member may use: absent (then the version is

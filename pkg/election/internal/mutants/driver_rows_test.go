@@ -151,9 +151,16 @@ var driverRows = []row{
 	{
 		name: "leaving/session-ends-under-work", rule: "the session does not end while a runner still stops",
 		file: "pkg/election/internal/member/leaving.go",
-		old:  "case c.outer != nil, c.atWork():",
-		new:  "case c.outer != nil, c.state.Role == machine.Leading:",
+		old:  "case c.outer != nil, c.atWork(), ",
+		new:  "case c.outer != nil, c.state.Role == machine.Leading, ",
 		pkg:  "pkg/election", test: "TestManyLocksAreLetGoAtOnce",
+	},
+	{
+		name: "leaving/session-ends-during-a-take", rule: "answer-for-your-writes: a leaver of many locks waits for its take of one that its session would not free",
+		file: "pkg/election/internal/member/leaving.go",
+		old:  "c.atWork(), c.state.TakesByRecord():",
+		new:  "c.atWork():",
+		pkg:  "pkg/election", test: "TestALeaverOfManyLocksAnswersForItsTake",
 	},
 	{
 		name: "writes/sent-when-answered", rule: "a write counts from when it was sent",

@@ -168,6 +168,82 @@ func TestDisabledWorkFails(t *testing.T) {
 	})
 }
 
+// TestDisabledTermIsValidInItsOwnRunOnly checks that a term of a disabled election, which has no token, is not valid while
+// a later term is, nor once the election was removed and added again.
+func TestDisabledTermIsValidInItsOwnRunOnly(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		m := g.join("m1", "stable", stable)
+		var terms []election.Term
+		spec := election.Spec{Name: "a", Disabled: true}
+		work := election.RunnerFunc(func(ctx context.Context, term election.Term) error {
+			if terms = append(terms, term); len(terms) == 1 {
+				return errors.New("broken")
+			}
+			<-ctx.Done()
+			return nil
+		})
+		validAre := func(when string, want ...bool) {
+			t.Helper()
+			for i, term := range terms {
+				if v := term.Valid(); (v != nil) != want[i] {
+					t.Errorf("%s: term %d is valid: %v, want %v", when, i, v != nil, want[i])
+				}
+			}
+		}
+		for range 2 {
+			if _, err := m.manager.Add(spec, work); err != nil {
+				t.Fatal(err)
+			}
+			after(time.Minute)
+			switch len(terms) {
+			case 2:
+				validAre("after a failure", false, true)
+			case 3:
+				validAre("added again", false, false, true)
+			default:
+				t.Fatalf("%d terms", len(terms))
+			}
+			if err := m.manager.Remove(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		validAre("removed", false, false, false)
+		m.leave(t)
+	})
+}
+
+// TestRemoveAwaitsWorkWithoutALock checks that Remove of a disabled election returns only once its work has stopped, also
+// while the manager ends.
+func TestRemoveAwaitsWorkWithoutALock(t *testing.T) {
+	for name, leaves := range map[string]bool{"the member stays": false, "the member leaves": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				g.differ, g.stop = disabled, 2*time.Second
+				m := g.join("m1", "stable", stable)
+				after(time.Minute)
+				if leaves {
+					m.stop()
+				}
+				after(g.stop / 2)
+				if err := m.manager.Remove(t.Context(), "a"); err != nil {
+					t.Fatal(err)
+				}
+				if at := workers(g.judge, "a"); len(at) != 0 {
+					t.Errorf("removed, but at work: %v", at)
+				}
+				select {
+				case <-m.manager.Settled():
+				default:
+					t.Error("the removal is over, but not in force")
+				}
+				m.leave(t)
+			})
+		})
+	}
+}
+
 // TestDisabledWorkHangs checks that work that does not stop within its grace ends the process, as with
 // any stop.
 func TestDisabledWorkHangs(t *testing.T) {

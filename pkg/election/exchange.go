@@ -49,6 +49,7 @@ func (m *Manager) Apply(c Change) error {
 	for _, e := range heirs {
 		m.placeLocked(e)
 	}
+	m.settleLocked() // those that waited may be removed
 	return nil
 }
 
@@ -146,11 +147,11 @@ func (m *Manager) giveUpLocked(name string, why machine.Reason) {
 		m.leaving[l.name] = append(m.leaving[l.name], e)
 	}
 	switch {
+	case e.withdraw != nil: // it is forgotten once its work has stopped, even if the Manager has finished by then
+		e.withdraw(errWithdrawn{why})
 	case !m.running:
 		m.forgetLocked(e)
 		return
-	case e.withdraw != nil:
-		e.withdraw(errWithdrawn{why})
 	}
 	m.noteLocked(e)
 }

@@ -327,3 +327,65 @@ func TestSettledAwaitsWorkWithoutALock(t *testing.T) {
 		})
 	}
 }
+
+// TestSettledAfterWhatWaitedWasRemoved checks that nothing delays what is in force once an election that waited for the
+// Background of an earlier one is removed.
+func TestSettledAfterWhatWaitedWasRemoved(t *testing.T) {
+	for name, remove := range map[string]func(*election.Manager) error{
+		"by Remove": func(m *election.Manager) error { return m.Remove(context.Background(), "a") },
+		"by Apply":  func(m *election.Manager) error { return m.Apply(election.Change{Remove: []string{"a"}}) },
+	} {
+		for _, disabled := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, disabled %v", name, disabled), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					g := newGroup(t)
+					m := g.join("m1", "stable", stable)
+					quit := make(chan struct{})
+					spec := election.Spec{Name: "a", Disabled: disabled}
+					if _, err := m.manager.Add(spec, stubborn{g.judge.runner("m1", 0), quit}); err != nil {
+						t.Fatal(err)
+					}
+					after(time.Minute)
+					if err := m.manager.Remove(t.Context(), "a"); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := m.manager.Add(spec, g.judge.runner("m1", 0)); err != nil {
+						t.Fatal(err)
+					}
+					settled := m.manager.Settled()
+					isSettled := func() bool {
+						select {
+						case <-settled:
+							return true
+						default:
+							return false
+						}
+					}
+					if after(time.Minute); isSettled() {
+						t.Error("in force, but the new election waits")
+					}
+					if err := remove(m.manager); err != nil {
+						t.Fatal(err)
+					}
+					if !isSettled() {
+						t.Error("nothing waits any more, but the change is not in force")
+					}
+					close(quit)
+					m.leave(t)
+				})
+			})
+		}
+	}
+}
+
+// stubborn is a runner whose Background goes on until quit is closed.
+type stubborn struct {
+	election.Runner
+
+	quit <-chan struct{}
+}
+
+func (s stubborn) Background(context.Context) error {
+	<-s.quit
+	return nil
+}

@@ -232,6 +232,7 @@ func (m *Manager) Remove(ctx context.Context, name string) error {
 		return sorted{ErrUnknown, fmt.Errorf("no election %s", name)}
 	}
 	m.giveUpLocked(name, machine.ReasonRemoved)
+	m.settleLocked() // it may be the last one that waited
 	m.mu.Unlock()
 	if e == nil {
 		return nil

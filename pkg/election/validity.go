@@ -13,6 +13,8 @@ import (
 // not change: once the term is extended, Status.ValidTerm returns another one.
 type ValidTerm struct {
 	Token record.Token
+	// Cycle is that of the Term. It tells the terms of a disabled election apart, which have no token.
+	Cycle int
 	// Deadline is when the validity ends unless it is extended, on CLOCK_BOOTTIME.
 	Deadline record.Instant
 
@@ -73,7 +75,7 @@ func (t Term) Valid() *ValidTerm {
 	if t.status == nil {
 		return nil
 	}
-	if v := t.status.ValidTerm(); v != nil && v.Token == t.Token {
+	if v := t.status.ValidTerm(); v != nil && v.Token == t.Token && v.Cycle == t.Cycle {
 		return v
 	}
 	return nil
@@ -189,12 +191,12 @@ func (l *life) expires() bool {
 	return true
 }
 
-// begin publishes that a term is on.
+// begin publishes that a term is on, whose Cycle the caller has stored.
 func (s *Status) begin(token record.Token, deadline record.Instant) {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()
 	s.token.Store(uint64(token))
-	s.valid.Store(&ValidTerm{Token: token, Deadline: deadline, life: &life{status: s}})
+	s.valid.Store(&ValidTerm{Token: token, Cycle: s.Cycle(), Deadline: deadline, life: &life{status: s}})
 }
 
 // extend publishes another deadline of the present term. A term that ended stays ended: the
@@ -220,7 +222,7 @@ func (s *Status) extendLocked(v *ValidTerm, to ValidTerm) {
 	if v.Deadline == to.Deadline && v.reach == to.reach {
 		return
 	}
-	to.Token, to.life = v.Token, v.life
+	to.Token, to.Cycle, to.life = v.Token, v.Cycle, v.life
 	if v.life.isOver() {
 		to.life = &life{status: s} // extended at the very deadline: OnEnd was called, so a new life begins
 	}

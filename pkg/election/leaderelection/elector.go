@@ -2,6 +2,7 @@ package leaderelection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -28,7 +29,6 @@ type LeaderElector struct {
 type present struct {
 	manager *election.Manager
 	status  *election.Status
-	done    atomic.Bool
 }
 
 // NewLeaderElector checks the configuration, and starts nothing.
@@ -88,9 +88,7 @@ func (le *LeaderElector) Run(ctx context.Context) {
 		logger.Error(err, "Leader election cannot start") // it could when the elector was made
 		return
 	}
-	now := &present{manager: m, status: status}
-	le.present.Store(now)
-	defer now.done.Store(true)
+	le.present.Store(&present{manager: m, status: status})
 	le.follow(status)
 	logger.Info("Attempting to acquire leader lease...")
 
@@ -249,13 +247,18 @@ func (le *LeaderElector) IsLeader() bool {
 }
 
 // Check says whether this process should be started again: its elector is stuck, or work goes on that had to be
-// dead, or it leads by a renewal that is older than LeaseDuration + maxTolerableExpiredLease.
+// dead, or it leads by a renewal that is older than LeaseDuration + maxTolerableExpiredLease. It returns nil before Run
+// and once the work has ended and the lock is released, even if OnStoppedLeading still runs.
 func (le *LeaderElector) Check(maxTolerableExpiredLease time.Duration) error {
 	now := le.present.Load()
-	if now == nil || now.done.Load() {
+	if now == nil {
 		return nil
 	}
-	if err := now.manager.Check((*http.Request)(nil)); err != nil && !now.done.Load() {
+	err := now.manager.Check((*http.Request)(nil))
+	switch {
+	case errors.Is(err, election.ErrStopped):
+		return nil // no work goes on
+	case err != nil:
 		return fmt.Errorf("leader election on lease %s: %w", le.config.Name, err)
 	}
 	if since, leads := now.status.SinceRenewal(); leads && since > le.config.LeaseDuration+maxTolerableExpiredLease {

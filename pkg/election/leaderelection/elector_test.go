@@ -120,6 +120,7 @@ func TestCallbacksArePaired(t *testing.T) {
 	var stops atomic.Int32
 	const name = "Web_0 of Zürich"
 	ctx := context.WithValue(t.Context(), key{}, "carried")
+	health := leaderelection.NewLeaderHealthzAdaptor(0)
 	first, leave := l.run(ctx, l.config(name, leaderelection.LeaderCallbacks{
 		OnStartedLeading: func(ctx context.Context) {
 			working.Store(true)
@@ -133,6 +134,9 @@ func TestCallbacksArePaired(t *testing.T) {
 			working.Store(false)
 		},
 		OnStoppedLeading: func() {
+			if err := health.Check(nil); err != nil {
+				t.Errorf("the check fails during OnStoppedLeading: %v", err)
+			}
 			if working.Load() {
 				t.Error("OnStoppedLeading came before the work's end")
 			}
@@ -142,6 +146,7 @@ func TestCallbacksArePaired(t *testing.T) {
 			stops.Add(1)
 		},
 	}))
+	health.SetLeaderElection(first)
 	if got := wait(t, "start", started); got != "carried" {
 		t.Errorf("the work's context has the value %q", got)
 	}

@@ -185,6 +185,13 @@ var foreignRows = []row{
 		pkg:  "pkg/election/leaderelection", test: "TestWait",
 	},
 	{
+		name: "foreign/drop-in-fails-its-check-when-it-has-stopped", rule: "an elector that leads no more passes its check, however long OnStoppedLeading takes",
+		file: "pkg/election/leaderelection/elector.go",
+		old:  "errors.Is(err, election.ErrStopped):",
+		new:  "errors.Is(err, election.ErrStopped) && now.status == nil:",
+		pkg:  "pkg/election/leaderelection", test: "TestCheckDuringOnStoppedLeading",
+	},
+	{
 		name: "foreign/way-back-of-a-shared-lock", rule: "the-way-back-stays-open: a lock that others share has one, though none of them has held it",
 		file: "pkg/election/internal/machine/content.go",
 		old:  "case s.Lock.shared, s.cfg.Foreign.Sharing != NotShared:",

@@ -244,6 +244,23 @@ func TestRemoveAwaitsWorkWithoutALock(t *testing.T) {
 	}
 }
 
+// TestAliveWhileWorkStops checks that a member that leaves is alive until Run has returned, as Alive says.
+func TestAliveWhileWorkStops(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.differ, g.stop = disabled, 2*time.Second
+		m := g.join("m1", "stable", stable)
+		after(time.Minute)
+		m.stop()
+		if after(g.stop / 2); m.manager.Check(nil) != nil {
+			t.Errorf("its work stops: %v", m.manager.Check(nil))
+		}
+		if m.leave(t); !errors.Is(m.manager.Check(nil), election.ErrStopped) {
+			t.Errorf("after Run: %v", m.manager.Check(nil))
+		}
+	})
+}
+
 // TestDisabledWorkHangs checks that work that does not stop within its grace ends the process, as with
 // any stop.
 func TestDisabledWorkHangs(t *testing.T) {

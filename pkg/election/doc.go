@@ -16,8 +16,9 @@
 // # Goroutines
 //
 // Run owns all goroutines: one steps the member, one reads each watch, one reads the preferred revision;
-// a bounded number make requests; and each term with a runner has one. All of them have ended when Run
-// returns. Following an election costs no goroutine. The methods of Manager and Status may be called
+// a bounded number make requests; and each term with a runner has one. Beyond terms, each disabled election has one,
+// and each runner's Background and Readiness. All of them have ended when Run returns. Following an election costs no
+// goroutine, unless its runner has Background or Readiness. The methods of Manager and Status may be called
 // from any goroutine.
 //
 // # Loss of control

@@ -66,7 +66,7 @@ func (m *Manager) driver() error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.finished {
+	if m.returned {
 		return ErrStopped
 	}
 	return nil

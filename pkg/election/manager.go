@@ -41,7 +41,9 @@ type Manager struct {
 	settled  []chan struct{}
 	running  bool
 	finished bool
-	err      error // what Run returned
+	// returned: Run has returned err. It is set later than finished: disabled elections and Backgrounds end in between.
+	returned bool
+	err      error
 	// free is the context of disabled elections' work; Run makes it. All runners have its values.
 	free context.Context
 	// news are the elections that were added or removed since the host last asked; changed has a
@@ -291,7 +293,7 @@ func (m *Manager) Run(ctx context.Context) (err error) {
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.err = err
+		m.err, m.returned = err, true
 	}()
 	var endFree context.CancelFunc
 	m.free, endFree = context.WithCancel(ctx)

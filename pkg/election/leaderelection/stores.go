@@ -2,6 +2,7 @@ package leaderelection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,8 @@ import (
 // store is the store of the lock.
 //
 // An elector of client-go releases the lock before its OnStoppedLeading ends the process, and many programs rely on
-// that to end their work. So the store sends no take before pause has passed since it saw such a release.
+// that to end their work. So the store sends no take before pause has passed since it saw such a release. If the request
+// may not last for that long, the store refuses it at once, and says when to try again.
 //
 // The last write may announce the end of this process.
 type store struct {
@@ -76,11 +78,19 @@ func (s *store) Put(ctx context.Context, name string, r record.Record, replaces 
 	early := replaces == s.freed && replaces != record.Version{}
 	at := s.freedAt.Add(s.pause)
 	s.mu.Unlock()
-	if early && !clock.Wait(ctx, clock.Until(clock.Boottime(), at)) {
-		return record.Version{}, fmt.Errorf("%w: %w", lock.ErrUnknown, ctx.Err())
+	if left := clock.Until(clock.Boottime(), at); early && left > 0 {
+		if by, is := ctx.Deadline(); is && time.Until(by) < left {
+			return record.Version{}, &lock.ThrottledError{RetryAfter: left, Err: errJustFreed}
+		}
+		if !clock.Wait(ctx, left) {
+			return record.Version{}, fmt.Errorf("%w: %w", lock.ErrUnknown, ctx.Err())
+		}
 	}
 	return s.SharedStore.Put(ctx, name, r, replaces)
 }
+
+// errJustFreed: the take was not sent.
+var errJustFreed = errors.New("the process of the elector that released the lock may not have ended yet")
 
 // notice is how long before its end a process announces it. Leases count whole seconds.
 const notice = time.Second

@@ -192,6 +192,13 @@ var foreignRows = []row{
 		pkg:  "pkg/election/leaderelection", test: "TestCheckDuringOnStoppedLeading",
 	},
 	{
+		name: "foreign/drop-in-waits-in-vain", rule: "a take that must wait for longer than its request lasts is known not to be sent",
+		file: "pkg/election/leaderelection/stores.go",
+		old:  "is && time.Until(by) < left {",
+		new:  "is && time.Until(by) < 0 {",
+		pkg:  "pkg/election/leaderelection", test: "TestALongPauseIsSaidAtOnce",
+	},
+	{
 		name: "foreign/way-back-of-a-shared-lock", rule: "the-way-back-stays-open: a lock that others share has one, though none of them has held it",
 		file: "pkg/election/internal/machine/content.go",
 		old:  "case s.Lock.shared, s.cfg.Foreign.Sharing != NotShared:",

@@ -124,6 +124,13 @@ var hostRows = []row{
 		pkg:  "pkg/election", test: "TestDisabledTermIsValidInItsOwnRunOnly",
 	},
 	{
+		name: "health/dead-while-work-stops", rule: "a member that leaves is alive until Run has returned",
+		file: "pkg/election/health.go",
+		old:  "	if m.returned {",
+		new:  "	if m.finished {",
+		pkg:  "pkg/election", test: "TestAliveWhileWorkStops",
+	},
+	{
 		name: "exchange/settled-during-work", rule: "a change is in force when the work of each disabled election that it removes has stopped",
 		file: "pkg/election/exchange.go",
 		old:  "m.givenUp > 0 {\n",

@@ -13,12 +13,12 @@ import (
 // not change: once the term is extended, Status.ValidTerm returns another one.
 type ValidTerm struct {
 	Token record.Token
-	// Cycle is that of the Term. It tells the terms of a disabled election apart, which have no token.
-	Cycle int
 	// Deadline is when the validity ends unless it is extended, on CLOCK_BOOTTIME.
 	Deadline record.Instant
 
 	life *life
+	// cycle is that of the Term. It tells the terms of a disabled election apart, which have no token.
+	cycle int
 	// reach gives the term its deadline while our session keeps it alive, else nil. jeopardy is how long
 	// after a beat, without another one, the term is in jeopardy.
 	reach    *reach
@@ -75,7 +75,7 @@ func (t Term) Valid() *ValidTerm {
 	if t.status == nil {
 		return nil
 	}
-	if v := t.status.ValidTerm(); v != nil && v.Token == t.Token && v.Cycle == t.Cycle {
+	if v := t.status.ValidTerm(); v != nil && v.Token == t.Token && v.cycle == t.Cycle {
 		return v
 	}
 	return nil
@@ -196,7 +196,7 @@ func (s *Status) begin(token record.Token, deadline record.Instant) {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()
 	s.token.Store(uint64(token))
-	s.valid.Store(&ValidTerm{Token: token, Cycle: s.Cycle(), Deadline: deadline, life: &life{status: s}})
+	s.valid.Store(&ValidTerm{Token: token, cycle: s.Cycle(), Deadline: deadline, life: &life{status: s}})
 }
 
 // extend publishes another deadline of the present term. A term that ended stays ended: the
@@ -222,7 +222,7 @@ func (s *Status) extendLocked(v *ValidTerm, to ValidTerm) {
 	if v.Deadline == to.Deadline && v.reach == to.reach {
 		return
 	}
-	to.Token, to.Cycle, to.life = v.Token, v.Cycle, v.life
+	to.Token, to.cycle, to.life = v.Token, v.cycle, v.life
 	if v.life.isOver() {
 		to.life = &life{status: s} // extended at the very deadline: OnEnd was called, so a new life begins
 	}

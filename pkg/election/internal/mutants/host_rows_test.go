@@ -119,7 +119,7 @@ var hostRows = []row{
 	{
 		name: "validity/of-another-cycle", rule: "a term is valid only in the cycle that it began",
 		file: "pkg/election/validity.go",
-		old:  " && v.Cycle == t.Cycle {",
+		old:  " && v.cycle == t.Cycle {",
 		new:  " {",
 		pkg:  "pkg/election", test: "TestDisabledTermIsValidInItsOwnRunOnly",
 	},

@@ -31,6 +31,13 @@ var absenceRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestASlotTellsOfALongerLease",
 	},
 	{
+		name: "published/used-slot-forgets-the-lease", rule: "published-before-held: who uses a slot again goes on telling of its longer lease",
+		file: "pkg/election/internal/session/own.go",
+		old:  "	if now < o.owed.until {\n",
+		new:  "	if false {\n",
+		pkg:  "pkg/election/internal/session", test: "TestAUsedSlotStillTellsOfALongerLease",
+	},
+	{
 		name: "absence/from-the-creation", rule: "absence-counts: the wait runs from the absence",
 		file: "pkg/election/internal/machine/lock.go",
 		old:  "			free = min(free, at)\n",

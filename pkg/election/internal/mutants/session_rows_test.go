@@ -159,7 +159,7 @@ var sessionRows = []row{
 	{
 		name: "session/old-fall-counts", rule: "no-flapping: a fall of long ago puts nobody on probation",
 		file: "pkg/election/internal/session/own.go",
-		old:  "latest.Sub(at) > 2*o.dir.probation(n) {",
+		old:  "latest.Sub(at) > max(fallCounts, 2*o.dir.probation(n)) {",
 		new:  "latest.Before(at) && false {",
 		pkg:  "pkg/election/internal/session", test: "TestAnOldFallIsForgiven",
 	},

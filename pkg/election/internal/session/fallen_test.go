@@ -7,13 +7,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestAnOldFallIsForgiven checks rule no-flapping for what an earlier session of the host left behind: it counts for as long
-// as it could still cause a probation, by the times in the records of the sessions.
+// TestAnOldFallIsForgiven checks rule no-flapping for what an earlier session of the host left behind: it counts for an hour,
+// or for twice the probation that it causes, by the times in the records of the sessions.
 func TestAnOldFallIsForgiven(t *testing.T) {
-	timing, err := record.Profile("fast")
-	if err != nil {
-		t.Fatal(err)
-	}
+	timing := record.Timing{LeaseDuration: 15 * time.Second, StandDown: 30 * time.Minute}
 	fell := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		what    string
@@ -23,9 +20,10 @@ func TestAnOldFallIsForgiven(t *testing.T) {
 		want    int
 	}{
 		{"a moment ago", 0, fell, time.Second, 1},
-		{"as long ago as it counts", 0, fell, 2 * timing.StandDown, 1},
-		{"longer ago", 0, fell, 2*timing.StandDown + time.Second, 0},
-		{"longer ago, once more", 1, fell, 2*timing.StandDown + time.Second, 2},
+		{"as long ago as it counts", 0, fell, time.Hour, 1},
+		{"longer ago", 0, fell, time.Hour + time.Second, 0},
+		{"longer ago, but it causes a longer probation", 1, fell, time.Hour + time.Second, 2},
+		{"longer ago than that", 1, fell, 2*time.Hour + time.Second, 0},
 		{"weeks ago, many times", 20, fell, 500 * time.Hour, 0},
 		{"at a time that nobody knows", 0, time.Time{}, 500 * time.Hour, 1},
 		{"later than the others have beaten", 0, fell, -time.Hour, 1},

@@ -47,6 +47,7 @@ type Own struct {
 	fallen []fallen
 	// deaths are those that the slot told of when we took it over.
 	deaths []record.Death
+	owed   owed
 	// ending are the sessions of others that we asked to end, by name.
 	ending map[string]ending
 	lost   Reason
@@ -129,7 +130,7 @@ func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
-// The session sets Fallen, Deaths and RenewInterval itself.
+// The session sets Fallen, Deaths and RenewInterval itself, and tells of what it owes.
 func (o *Own) Publish(m record.Member) { o.member = complete(o.cfg, m) }
 
 // Leave ends the session, once every runner has returned and every lock is released.
@@ -326,7 +327,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		free := o.dir.freeSlot(o.cfg.Host, now, o.member, o.unfit)
 		o.countFallen()
 		o.slot, o.onto = free.Name, free.Version
-		o.deaths = o.dir.deathsIn(free.Name)
+		o.deaths, o.owed = o.dir.deathsIn(free.Name), o.dir.owedBy(free.Name, now)
 		r := o.record(now)
 		if free.Record != nil {
 			r.Transitions = record.NextTransitions(free.Record.Transitions)
@@ -338,8 +339,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		o.published = *r.Member
 		return Write{Name: free.Name, Record: r, If: free.Version}, true
 	case alive:
-		o.member.Fallen, o.member.Deaths = o.fallenNow(now), o.deaths
-		if now < o.beatAt && o.member.Equal(&o.published) {
+		if says := o.says(now); now < o.beatAt && says.Equal(&o.published) {
 			wake(o.beatAt)
 			return Write{}, false
 		}
@@ -356,9 +356,18 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 	}
 }
 
-func (o *Own) record(now record.Instant) record.Record {
+// says is what the session says of this member now.
+func (o *Own) says(now record.Instant) record.Member {
 	m := o.member
 	m.Fallen, m.Deaths = o.fallenNow(now), o.deaths
+	if now < o.owed.until {
+		m.LongestLease = max(m.LongestLease, o.owed.lease)
+	}
+	return m
+}
+
+func (o *Own) record(now record.Instant) record.Record {
+	m := o.says(now)
 	return record.Record{
 		Holder:   m.Identity,
 		Duration: o.cfg.Timing.LeaseDuration,
@@ -374,10 +383,13 @@ func (o *Own) record(now record.Instant) record.Record {
 	}
 }
 
+// fallCounts is how long a fall counts at least: a host that falls once in a while stays on probation for longer each time.
+const fallCounts = time.Hour
+
 // countFallen collects the earlier sessions of this host that their owners did not end (rule no-flapping),
 // before we overwrite one of them. A session that its owner ended while it published no falls cancels all
-// older sessions. A fall is forgiven once it is older than what it could cause. A member that has just begun did not see
-// when it was, so it compares the times in the records: a wrong one means no more than a fall too many or too few.
+// older sessions. A fall is forgiven after fallCounts, or twice the probation that it causes. A member that has just begun
+// did not see when it was, so it compares the times in the records: a wrong one means no more than a fall too many or too few.
 func (o *Own) countFallen() {
 	o.fallen = nil
 	slots := o.dir.hostSlots(o.cfg.Host)
@@ -393,7 +405,7 @@ func (o *Own) countFallen() {
 			continue
 		}
 		n := s.record.Member.Fallen + 1
-		if at := s.record.Renewed; !at.IsZero() && latest.Sub(at) > 2*o.dir.probation(n) {
+		if at := s.record.Renewed; !at.IsZero() && latest.Sub(at) > max(fallCounts, 2*o.dir.probation(n)) {
 			continue
 		}
 		o.fallen = append(o.fallen, fallen{s.name, s.record.Member.Identity, beatOf(s.record), n})

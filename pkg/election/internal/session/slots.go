@@ -52,3 +52,23 @@ func (d *Directory) freeSlot(host string, now record.Instant, member record.Memb
 func (d *Directory) tellsMore(s *slot, now record.Instant, member record.Member) bool {
 	return d.mayWork(s, now) && (s.stated.longest() > max(member.Longest(), d.timing.LeaseDuration) || s.stated.setup.DriftPPM > member.DriftPPM)
 }
+
+// owed is the longest lease, in seconds, of which a slot's former member told. Who uses the slot again goes on telling of
+// it, whatever leases it has by then, until nobody waits for that member any more (rule published-before-held).
+type owed struct {
+	lease int
+	until record.Instant
+}
+
+// owedBy is what a session owes that takes the slot now.
+func (d *Directory) owedBy(name string, now record.Instant) owed {
+	s := d.slot(name)
+	if s == nil || !d.mayWork(s, now) {
+		return owed{}
+	}
+	from, longest := now, s.stated.longest()
+	if s.ended {
+		from = s.changedAt
+	}
+	return owed{int((longest + time.Second - 1) / time.Second), from.Add(d.timing.ObserverWait(2 * longest))}
+}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -47,6 +48,65 @@ func TestASlotTellsOfALongerLease(t *testing.T) {
 			actions, _ := own.Step(tt.at)
 			if w, is := actions[0].(Write); !is || w.Name != tt.uses {
 				t.Errorf("it writes to %s, want %s", w.Name, tt.uses)
+			}
+		})
+	}
+}
+
+// TestAUsedSlotStillTellsOfALongerLease checks rule published-before-held for a session that took a slot with the same leases
+// as the slot's former member, and has shorter ones now: it tells of the longer lease until nobody waits for that member
+// any more.
+func TestAUsedSlotStillTellsOfALongerLease(t *testing.T) {
+	const lasts, longer = 5 * time.Second, 60 * time.Second
+	waits := record.Timing{LeaseDuration: lasts, RenewInterval: time.Second, Drift: 0.01}
+	former := record.Record{
+		Holder: "h_1", Group: "g", Duration: lasts, Mark: &record.Mark{Identity: "h_1", Beat: 7, Duration: lasts},
+		Member: &record.Member{Identity: "h_1", Setup: record.Setup{LongestLease: int(longer / time.Second)}},
+	}
+	first := SlotName("g", "h", 0)
+	wait := record.Instant(waits.ObserverWait(2 * longer))
+	for what, tt := range map[string]struct {
+		was  record.Record
+		at   record.Instant // when the new session takes the slot
+		over record.Instant
+	}{
+		"ended by another": {EndedRecord(&former, "h_2", "expired"), 20 * second, second + wait},
+		"expired":          {former, 3600 * second, 3600*second + wait},
+		"ended by itself":  {EndedRecord(&former, "h_1", left), 20 * second, 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			d := NewDirectory("g", waits)
+			d.List(second, second, 10, []Shown{{first, &tt.was, record.Version{UID: "u", Revision: 10}}})
+			m := record.Member{Identity: "h_3", Setup: record.Setup{LongestLease: int(longer / time.Second)}}
+			own := NewOwn(Config{Group: "g", Host: "h", Timing: waits}, d, m)
+			revision := uint64(10)
+			says := func(now record.Instant) int {
+				t.Helper()
+				actions, _ := own.Step(now)
+				for _, a := range actions {
+					if w, is := a.(Write); is && w.Name == first {
+						revision++
+						d.Observe(now, first, &w.Record, record.Version{UID: "u", Revision: revision})
+						own.WriteDone(now, w.Beat, machine.Committed, record.Version{UID: "u", Revision: revision})
+					}
+				}
+				return d.slot(first).record.Member.LongestLease
+			}
+			if got := says(tt.at); got != m.LongestLease {
+				t.Fatalf("it says %d", got)
+			}
+			m.LongestLease = int(lasts / time.Second)
+			own.Publish(m)
+			if now := tt.at + second; now < tt.over {
+				if got := says(now); got != int(longer/time.Second) {
+					t.Errorf("at once it says %d", got)
+				}
+				if got := says(tt.over - 1); got != int(longer/time.Second) {
+					t.Errorf("just before nobody waits any more it says %d", got)
+				}
+			}
+			if got := says(max(tt.over, tt.at+second)); got != m.LongestLease {
+				t.Errorf("in the end it says %d", got)
 			}
 		})
 	}

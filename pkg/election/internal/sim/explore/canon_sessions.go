@@ -16,7 +16,7 @@ import (
 var sessionFields = map[string]string{
 	"Own.cfg":       "", // the same for all incarnations
 	"Own.dir":       "", // the member's own
-	"Own.member":    "told by incarnation and preference, but for Fallen",
+	"Own.member":    "told by incarnation and preference",
 	"Own.phase":     "plain",
 	"Own.slot":      "plain",
 	"Own.uid":       "uid",
@@ -27,11 +27,12 @@ var sessionFields = map[string]string{
 	"Own.doubtful":  "plain",
 	"Own.unfit":     "", // nobody fills a slot up here
 	"Own.deaths":    "", // no death is proved here
+	"Own.owed":      "", // all members have one timing
 	"Own.published": "whether it is what is to be said; Fallen",
 	"Own.beatAt":    "until",
 	"Own.retryAt":   "until",
 	"Own.joinedAt":  "while it has fallen: until it has lived for long enough",
-	"Own.fallen":    "slot, holder, beat and count of each",
+	"Own.fallen":    "slot, holder, beat and count of each; no fall is old here",
 	"Own.ending":    "of each session: whether this very version was tried to end, and until when not again",
 	"Own.lost":      "plain",
 	"Own.sent":      "when the last one went out, and those that may be seen yet",

@@ -21,7 +21,7 @@ var absenceRows = []row{
 		file: "pkg/election/internal/session/slots.go",
 		old:  "s.stated.longest() > max(member.Longest(), d.timing.LeaseDuration) || ",
 		new:  "",
-		pkg:  "pkg/election", test: "TestAHostComesBackWithAShorterLease",
+		pkg:  "pkg/election/internal/session", test: "TestASlotTellsOfALongerLease",
 	},
 	{
 		name: "published/slot-forgets-the-drift", rule: "published-before-held: a slot tells of a larger drift, too",

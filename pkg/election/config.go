@@ -42,8 +42,9 @@ type Config struct {
 	// handovers. A steering.Source (pkg/revisions/steering) obeys them.
 	Preferences Preferences
 	// WritesPerSecond bounds the requests to the store, except beats and renewals. It keeps a
-	// fast API server from an endless burst; a slow store is spared because at most 24 reads
-	// and takes are under way there at a time, and 32 requests with releases and renewals of locks. The member also waits when the store asks it to.
+	// fast API server from an endless burst. A slow store is spared by another limit: at most 32
+	// such requests are under way there at a time, and at most 24 of them are neither renewals
+	// nor releases of locks. The member also waits when the store asks it to.
 	// Default: 2000.
 	WritesPerSecond float64
 	// Version is the program's version; the session publishes it. Default: unknown.

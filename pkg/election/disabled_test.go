@@ -169,7 +169,7 @@ func TestDisabledWorkFails(t *testing.T) {
 }
 
 // TestDisabledTermIsValidInItsOwnRunOnly checks that a term of a disabled election, which has no token, is not valid while
-// a later term is, nor once the election was removed and added again.
+// a later term is valid, nor after the election was removed and added again.
 func TestDisabledTermIsValidInItsOwnRunOnly(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -213,8 +213,8 @@ func TestDisabledTermIsValidInItsOwnRunOnly(t *testing.T) {
 	})
 }
 
-// TestRemoveAwaitsWorkWithoutALock checks that Remove of a disabled election returns only once its work has stopped, also
-// while the manager ends.
+// TestRemoveAwaitsWorkWithoutALock checks that Remove of a disabled election returns only once the work has stopped, also
+// while the member leaves.
 func TestRemoveAwaitsWorkWithoutALock(t *testing.T) {
 	for name, leaves := range map[string]bool{"the member stays": false, "the member leaves": true} {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func (m *Manager) Apply(c Change) error {
 	for _, e := range heirs {
 		m.placeLocked(e)
 	}
-	m.settleLocked() // those that waited may be removed
+	m.settleLocked() // the change may have removed the last election that waited
 	return nil
 }
 

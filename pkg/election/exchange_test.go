@@ -328,8 +328,8 @@ func TestSettledAwaitsWorkWithoutALock(t *testing.T) {
 	}
 }
 
-// TestSettledAfterWhatWaitedWasRemoved checks that nothing delays what is in force once an election that waited for the
-// Background of an earlier one is removed.
+// TestSettledAfterWhatWaitedWasRemoved checks that a change is in force at once when the only election that waited, for the
+// Background of an earlier one, is removed.
 func TestSettledAfterWhatWaitedWasRemoved(t *testing.T) {
 	for name, remove := range map[string]func(*election.Manager) error{
 		"by Remove": func(m *election.Manager) error { return m.Remove(context.Background(), "a") },
@@ -362,7 +362,7 @@ func TestSettledAfterWhatWaitedWasRemoved(t *testing.T) {
 						}
 					}
 					if after(time.Minute); isSettled() {
-						t.Error("in force, but the new election waits")
+						t.Error("the change is in force, but the new election waits")
 					}
 					if err := remove(m.manager); err != nil {
 						t.Fatal(err)

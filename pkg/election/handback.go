@@ -30,11 +30,11 @@ type Handback struct {
 	// By names who asked, in the history of locks and sessions.
 	By string
 
-	// waited says for how long nothing was released after the end of a session.
+	// waited says for how long we have waited after the end of a session.
 	waited map[sessionOf]time.Duration
 }
 
-// sessionOf names a member's session. Others may use its object again.
+// sessionOf names a member's session. Another member may use the session's object later.
 type sessionOf struct {
 	in          lock.Store
 	uid, member string
@@ -109,7 +109,7 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 	}
 }
 
-// hasWaited notes that nothing was released for so long after the end of a session: one wait is for all its locks.
+// hasWaited notes that we have waited for that long after the end of a session. One wait serves all its locks.
 func (h *Handback) hasWaited(l left, out time.Duration) {
 	if h.waited == nil {
 		h.waited = map[sessionOf]time.Duration{}
@@ -119,7 +119,7 @@ func (h *Handback) hasWaited(l left, out time.Duration) {
 	}
 }
 
-// waitedFor says whether nothing was released for so long after the end of the lock's session.
+// waitedFor says whether we have waited for that long after the end of the lock's session.
 func (h *Handback) waitedFor(l left, out time.Duration) bool {
 	waited, has := h.waited[h.sessionOf(l)]
 	return has && waited >= out && !l.isHolders()

@@ -112,8 +112,8 @@ func TestHandBackAfterAProof(t *testing.T) {
 	}
 }
 
-// TestHandBackFromAUsedSlot checks that a lock of a member that was proved dead is released a lease later, although another
-// member uses the slot of its session and beats there. One wait is for all its locks.
+// TestHandBackFromAUsedSlot checks that Release frees the lock of a member that was proved dead a lease after the proof,
+// although another member uses the slot of its session and beats there. One wait serves all its locks.
 func TestHandBackFromAUsedSlot(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")
@@ -149,8 +149,8 @@ func TestHandBackFromAUsedSlot(t *testing.T) {
 	})
 }
 
-// TestHandBackAfterALateProof checks that the lease after a proof is counted from the end of the session, if that comes while
-// HandBack waits.
+// TestHandBackAfterALateProof checks that Release counts the lease after a proof from the end of the session, if that end comes
+// while Release waits.
 func TestHandBackAfterALateProof(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a")

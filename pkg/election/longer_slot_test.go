@@ -7,9 +7,9 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 )
 
-// TestAHostComesBackWithAShorterLease has a member lose its session while the store does not show it that, and nor that its
-// lock was deleted: it works on for its longer lease. Another member of its host joins with a shorter lease. It checks
-// that a member that joins still later knows the longer lease all the same (rule published-before-held).
+// TestAHostComesBackWithAShorterLease checks rule published-before-held. A member loses its session, and its lock is
+// deleted. The store shows it neither, so it works on for its longer lease. Another member joins from the same host with a
+// shorter lease. A member that joins still later knows the longer lease all the same, and waits for it.
 func TestAHostComesBackWithAShorterLease(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()

@@ -41,7 +41,7 @@ type Manager struct {
 	settled  []chan struct{}
 	running  bool
 	finished bool
-	// returned: Run has returned err. It is set later than finished: disabled elections and Backgrounds end in between.
+	// returned: Run has returned err. Disabled elections and Backgrounds end between finished and returned.
 	returned bool
 	err      error
 	// free is the context of disabled elections' work; Run makes it. All runners have its values.
@@ -234,7 +234,7 @@ func (m *Manager) Remove(ctx context.Context, name string) error {
 		return sorted{ErrUnknown, fmt.Errorf("no election %s", name)}
 	}
 	m.giveUpLocked(name, machine.ReasonRemoved)
-	m.settleLocked() // it may be the last one that waited
+	m.settleLocked() // it may have been the last election that waited
 	m.mu.Unlock()
 	if e == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestALeaverOfManyLocksAnswersForItsTake checks rule answer-for-your-writes: a member that leaves with so many locks that
-// the end of its session frees them also waits for the take of a lock that it would renew by its record, and releases it.
+// TestALeaverOfManyLocksAnswersForItsTake checks rule answer-for-your-writes. A member leaves with so many locks that it would
+// end its session instead of releasing them. It first waits for its take of a lock by record, and releases that lock.
 func TestALeaverOfManyLocksAnswersForItsTake(t *testing.T) {
 	const slow = time.Second
 	for name, take := range map[string]memory.Hook{

@@ -17,7 +17,7 @@ type ValidTerm struct {
 	Deadline record.Instant
 
 	life *life
-	// cycle is that of the Term. It tells the terms of a disabled election apart, which have no token.
+	// cycle is the Term's Cycle. The terms of a disabled election have no token; their cycles tell them apart.
 	cycle int
 	// reach gives the term its deadline while our session keeps it alive, else nil. jeopardy is how long
 	// after a beat, without another one, the term is in jeopardy.
@@ -191,7 +191,7 @@ func (l *life) expires() bool {
 	return true
 }
 
-// begin publishes that a term is on, whose Cycle the caller has stored.
+// begin publishes that a term is on. The caller stores its Cycle first.
 func (s *Status) begin(token record.Token, deadline record.Instant) {
 	s.validMu.Lock()
 	defer s.validMu.Unlock()

@@ -47,7 +47,7 @@ func TestDrainWaitsForWhatWasLedBefore(t *testing.T) {
 	}
 	after.Elections[0].Stale, after.Members = true, append(after.Members, member("two_00000002"))
 	if missing, _ := w.unmet(after); missing != "nobody leads dns" {
-		t.Errorf("who took the lock does not renew it, and the wait misses %q", missing)
+		t.Errorf("the new leader does not renew the lock, and the wait misses %q", missing)
 	}
 }
 

@@ -112,7 +112,7 @@ func (h *handbackCommand) run(ctx context.Context) error {
 	return err
 }
 
-// choose are the elections that were asked for, each once for each Lease that it has or had.
+// choose returns the elections that the operator asked for, and each of them once more for each other Lease that it had.
 func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err error) {
 	asked := slices.DeleteFunc(slices.Clone(r.Elections), func(e status.Election) bool { return !h.all || e.Group != h.group })
 	for _, name := range h.elections {

@@ -54,8 +54,8 @@ func (s *scripts) lapsed(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// TestUninstallWaitsNoYear checks that uninstall waits no longer for a Lease that a session renewed than its term lasted, although
-// the Lease states a year, and although no row of a report shows it.
+// TestUninstallWaitsNoYear checks that uninstall waits for the term of a Lease that a session renewed, not for the year that the
+// Lease states, although no row of a report shows that Lease.
 func TestUninstallWaitsNoYear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		realm, _ := leftBehind(t)
@@ -66,7 +66,7 @@ func TestUninstallWaitsNoYear(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: "e0", Labels: map[string]string{lock.ManagedByLabel: lock.ManagedBy}},
 			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &e.Record.Holder, LeaseDurationSeconds: new(int32(e.Record.Duration / time.Second))},
 		}
-		for range 2 { // the second time it is known
+		for range 2 { // the second call finds it in bySession
 			var found uninstallation
 			if err := u.addLease(t.Context(), &found, ownedObject{Kind: status.Lease}, l); err != nil || len(found.Objects) != 1 || found.Objects[0].lasts != 15*time.Second {
 				t.Errorf("got %+v: %v", found, err)

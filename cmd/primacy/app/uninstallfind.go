@@ -66,8 +66,8 @@ func (u *uninstallCommand) addLease(ctx context.Context, found *uninstallation, 
 	return nil
 }
 
-// termOf is how long a term lasts that the report does not show, as that of a lock which its election had before, if a session
-// renews it; otherwise it is what the Lease states.
+// termOf returns how long the term of a Lease lasts that no row of the report shows, such as one that an election had under
+// another name. It returns what the Lease states, unless a session renews that Lease.
 func (u *uninstallCommand) termOf(ctx context.Context, ref status.Ref, states time.Duration) (time.Duration, error) {
 	leases := u.leasesIn(ref.Namespace)
 	e, err := leases.Get(ctx, ref.Name)

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// gatherTime is how long transitions wait for others, to be sent with them, and gatherEach how much longer for each
-	// stream: a write for each of a thousand streams, ten times a second, would slow the elections down.
+	// gatherTime is how long transitions wait for others, to be sent with them. gatherEach is how much longer they wait
+	// for each open stream: a thousand streams with ten writes a second each would slow the elections down.
 	gatherTime, gatherEach = 100 * time.Millisecond, 400 * time.Microsecond
 	// mostBatch is the size, in bytes, from which on a batch goes out at once.
 	mostBatch = 64 << 10
@@ -47,8 +47,8 @@ type stream struct{ batches chan []byte }
 
 func newHub() *hub { return &hub{streams: map[*stream]struct{}{}} }
 
-// run passes transitions on until their channel is closed; then it ends all streams. It sends the transitions of a
-// short time together. So a burst of moves costs one write for each stream, not one for each transition, and most of
+// run passes transitions on until their channel is closed; then it ends all streams. It gathers the
+// transitions of a short time, and sends them together. So a burst of moves costs one write for each stream, not one for each transition, and most of
 // these writes come after the moves.
 func (h *hub) run(member func() string, transitions <-chan election.ElectionTransition) {
 	var last uint64

@@ -16,8 +16,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestCheckDuringOnStoppedLeading checks that an elector passes its check while OnStoppedLeading runs, however long that
-// takes, as client-go's does: it leads no more.
+// TestCheckDuringOnStoppedLeading checks that an elector passes its check while OnStoppedLeading runs, since it leads no
+// more. So does client-go's elector.
 func TestCheckDuringOnStoppedLeading(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

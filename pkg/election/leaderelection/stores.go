@@ -18,8 +18,8 @@ import (
 // store is the store of the lock.
 //
 // An elector of client-go releases the lock before its OnStoppedLeading ends the process, and many programs rely on
-// that to end their work. So the store sends no take before pause has passed since it saw such a release. If the request
-// may not last for that long, the store refuses it at once, and says when to try again.
+// that to end their work. So the store sends no take before pause has passed since it saw such a release. If the request's
+// deadline comes earlier, the store refuses the take at once, and says when to try again.
 //
 // The last write may announce the end of this process.
 type store struct {
@@ -89,7 +89,7 @@ func (s *store) Put(ctx context.Context, name string, r record.Record, replaces 
 	return s.SharedStore.Put(ctx, name, r, replaces)
 }
 
-// errJustFreed: the take was not sent.
+// errJustFreed says why the store did not send a take.
 var errJustFreed = errors.New("the process of the elector that released the lock may not have ended yet")
 
 // notice is how long before its end a process announces it. Leases count whole seconds.

@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestALongPauseIsSaidAtOnce checks that a take that must wait for longer than its request may last is refused at once, with
-// the time that is left: it was not sent, so its outcome is known, and the next one is in time.
+// TestALongPauseIsSaidAtOnce checks that the store refuses a take at once if the take would have to wait past the deadline of
+// its request, and says how long to wait. The store did not send the take, so its outcome is known.
 func TestALongPauseIsSaidAtOnce(t *testing.T) {
 	freed := record.Version{UID: "u", Revision: 7}
 	s := &store{pause: time.Hour, turn: make(chan struct{}, 1), freed: freed, freedAt: clock.Boottime().Now()}

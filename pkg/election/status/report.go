@@ -88,9 +88,9 @@ func (e Election) Ref() Ref { return Ref{e.Kind, e.Namespace, e.Lock} }
 // not. It means nothing without a holder.
 func (e Election) Lasts() time.Duration { return e.lasts }
 
-// EndsWithSession says whether the election is free as soon as its holder's session has ended. Otherwise its lock is
-// renewed by its own record, and members wait for its lease; or its holder has two locks. A lock that is left of a migration
-// changes nothing.
+// EndsWithSession says whether the election is free as soon as its holder's session has ended. That is not so if a record
+// of its own renews the lock, since members then wait for its lease, or if the holder has two locks. A lock that is left of
+// a migration changes nothing.
 func (e Election) EndsWithSession() bool {
 	return e.bySession && !slices.ContainsFunc(e.Others, func(o OtherLock) bool { return o.Holder == e.Holder })
 }

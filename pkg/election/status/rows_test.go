@@ -72,7 +72,8 @@ func TestOneRowForEachElection(t *testing.T) {
 	}
 }
 
-// TestWhatEndsWithItsSession checks that the end of a session frees each lock that it renews, whatever other locks the election had.
+// TestWhatEndsWithItsSession checks that the end of a session frees each lock that it renews, whatever other locks the election had,
+// unless the holder has another of them, too.
 func TestWhatEndsWithItsSession(t *testing.T) {
 	bySession := changed(held("moved", alice, "1-9-0", 2, time.Hour), func(r *record.Record) {
 		r.Duration, r.Mark.Renewal, r.Mark.Session = 365*24*time.Hour, record.RenewalSession, "primacy-edge-alice-0"

@@ -101,7 +101,7 @@ type tenure struct {
 	blindSaid  bool
 	// mended is the last plan whose unreadable status we replaced.
 	mended *rollout.Plan
-	// promoted is the attempt of a rollout whose canary we made the default; untilDefault is when we
+	// promoted is the attempt whose canary we made the default; untilDefault is when we
 	// may try to write the default again.
 	promoted     attempt
 	untilDefault record.Instant
@@ -109,7 +109,7 @@ type tenure struct {
 	saidDefault string
 }
 
-// attempt is a rollout, and how often operators have tried it again.
+// attempt names one attempt of a rollout: retry counts how often operators have tried the rollout again.
 type attempt struct {
 	uid   string
 	retry int

@@ -110,8 +110,8 @@ func TestDefaultOfOthers(t *testing.T) {
 	})
 }
 
-// TestDefaultOfALaterAttempt checks that a controller that has made the canary the default does so again once the rollout is
-// promoted a second time: somebody has set the default back for the time between.
+// TestDefaultOfALaterAttempt checks that a controller makes the canary the default a second time if an operator set the
+// default back, and then tried the rollout again.
 func TestDefaultOfALaterAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, mixed{name: "web", follows: true})

@@ -2,8 +2,8 @@
 // lock.Store.Watch promises. It lists, watches, resumes after a break, lists again if the store no longer
 // knows the revision, and backs off while the store does not answer.
 //
-// Run starts no goroutine. A stream of several names has one for each; its Close joins them. Some more open the streams;
-// Open joins them.
+// Run starts no goroutine. A stream of several names has one for each; its Close joins them. Its Open starts a few
+// more, which open the streams of the names, and joins them.
 package follow
 
 import (

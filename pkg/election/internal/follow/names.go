@@ -10,7 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
-// Named is a store that can show one object at a time. Its methods may be called together.
+// Named is a store that can show one object at a time. Several goroutines may call OpenName at once.
 type Named interface {
 	// ListName returns one object, or none, and the revision of the answer. If at is 0, it is a
 	// consistent read of the present; else the revision is at. The error wraps ErrExpired if the
@@ -94,8 +94,8 @@ type shown struct {
 	err   error
 }
 
-// open opens a stream for each name, and returns once nothing is being opened any more. The first error ends the opening
-// of all.
+// open opens a stream for each name, mostOpenings at a time. It returns once all openers have stopped. The first error
+// cancels all openings.
 func (m *merged) open(ctx context.Context) error {
 	streams := make([]Stream, len(m.names))
 	var next atomic.Int64

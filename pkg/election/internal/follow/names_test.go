@@ -31,11 +31,11 @@ type shelf struct {
 	open    int
 	// torn counts streams that were closed during a read.
 	torn int
-	// opens is how long it takes to open a stream. opening are those that are being opened, and most is the largest
-	// number of them.
+	// opens is how long it takes to open a stream. opening is how many streams are being opened, and most is the
+	// largest number so far.
 	opens         time.Duration
 	opening, most int
-	mu            sync.Mutex // streams are opened together
+	mu            sync.Mutex // guards what OpenName uses, since several goroutines call it
 }
 
 func (s *shelf) ListName(_ context.Context, name string, at uint64) ([]lock.Entry, uint64, error) {
@@ -206,7 +206,7 @@ func settle(shown []string) {
 	}
 }
 
-// together sorts the openings of a and b, which are opened together each time.
+// together sorts each pair of openings: the streams of a and b are opened at once, in any order.
 func together(asked []string) {
 	for i := 1; i < len(asked); i++ {
 		if strings.HasPrefix(asked[i-1], "watch") {
@@ -216,8 +216,8 @@ func together(asked []string) {
 	}
 }
 
-// TestManyNamesOnASlowStore checks that many streams that open slowly are all open soon, and that few are opened at a
-// time, so that the store is not flooded.
+// TestManyNamesOnASlowStore checks that several streams are opened at a time, so that all are open soon although each
+// opens slowly, and no more than 16, so that they do not flood the store.
 func TestManyNamesOnASlowStore(t *testing.T) {
 	var names []string
 	for n := range 200 {
@@ -234,7 +234,7 @@ func TestManyNamesOnASlowStore(t *testing.T) {
 		t.Errorf("shown %v, want %v", opened[:min(len(opened), 9)], want)
 	}
 	if s.most != 16 {
-		t.Errorf("%d streams were opened at a time", s.most)
+		t.Errorf("%d streams were opened at a time, want 16", s.most)
 	}
 }
 

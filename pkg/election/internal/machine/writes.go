@@ -206,8 +206,8 @@ func (s *step) resolve() {
 // LastBeat is the number of the last write that we asked for.
 func (s *State) LastBeat() uint64 { return s.writes.last }
 
-// TakesByRecord says whether a take or claim is under way, or of unknown outcome, whose record our session would not
-// keep alive. The end of our session would not free that lock.
+// TakesByRecord says whether a take or claim by record is under way, or has an unknown outcome. Our session would not
+// keep that lock alive, so its end would not free the lock.
 func (s *State) TakesByRecord() bool {
 	return slices.ContainsFunc(s.writes.open, func(w write) bool {
 		return (w.purpose == Take || w.purpose == Claim) && !w.throughSession

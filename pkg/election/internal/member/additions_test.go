@@ -47,7 +47,8 @@ func (n *naming) shows(e lock.Event) { n.watched(n.s, e, n.now) }
 // lists has the watch show a list of the store, which has no locks.
 func (n *naming) lists() { n.shows(lock.Event{Kind: lock.Listed, Revision: 5}) }
 
-// wants checks what the member did with its watch since the last check. If it ended its watch, the end comes.
+// wants checks what the member did with its watch since the last check. If the member asked for the watch's end, wants
+// has the watch end.
 func (n *naming) wants(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
@@ -73,8 +74,8 @@ func (n *naming) wants(t *testing.T, want ...string) {
 	}
 }
 
-// TestTheListUnderWayComesFirst checks that an election that is added does not cut a list by name that is under way, and
-// that the next list shows its lock.
+// TestTheListUnderWayComesFirst checks that a new election does not cut short a list by name that is under way, and that
+// the next list shows its lock.
 func TestTheListUnderWayComesFirst(t *testing.T) {
 	n := newNaming()
 	n.adds("a")
@@ -119,8 +120,8 @@ func TestAnElectionAddedBeforeTheListIsAskedFor(t *testing.T) {
 	n.wants(t, "end", "watch [a b]")
 }
 
-// TestNoListOfNoNames checks that an election is watched at once if the present watch has no names: it shows no list that
-// would come first.
+// TestNoListOfNoNames checks that the member watches a new election at once if the present watch has no names: such a watch
+// never shows a list, so there is none to wait for.
 func TestNoListOfNoNames(t *testing.T) {
 	n := newNaming()
 	n.adds("a")
@@ -135,8 +136,8 @@ func TestNoListOfNoNames(t *testing.T) {
 	n.wants(t, "end", "watch [b]")
 }
 
-// TestABrokenListMakesRoom checks that the member does not wait for a list that breaks if it needs one of other names:
-// the list may break for ever, as for a name that the user may not read.
+// TestABrokenListMakesRoom checks that the member stops waiting for a list that breaks if it needs a list of other names by
+// now. The old list may break for ever, for example if the user may not read one of its names.
 func TestABrokenListMakesRoom(t *testing.T) {
 	for what, change := range map[string]func(*naming){
 		"an election is added":   func(n *naming) { n.adds("c") },

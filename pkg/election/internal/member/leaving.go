@@ -72,8 +72,8 @@ func (m *Member) endsSession() bool {
 const releasedOneByOne = laneSize
 
 // letGo says whether the end of the session may replace the releases that we have not written yet: that is
-// so if no work goes on any more, we still hold many locks through our session, and no take is under way of a lock that
-// the session's end would not free (rule answer-for-your-writes). letGo then drops all contests.
+// so if no work goes on any more, we still hold many locks through our session, and each take under way is of a lock
+// that the session's end frees (rule answer-for-your-writes). letGo then drops all contests.
 func (m *Member) letGo() bool {
 	if len(m.contests.all) <= releasedOneByOne || !m.own.Joined() {
 		return false // to end a lost session frees nothing

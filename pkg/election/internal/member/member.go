@@ -27,7 +27,7 @@ type Member struct {
 
 	// notBefore is the earliest instant at which this incarnation may take a lock.
 	notBefore record.Instant
-	// setBack: the store was set back, as this incarnation has noticed.
+	// setBack: this incarnation has noticed that the store was set back.
 	setBack bool
 	// hushed: we logged that the realm's own watch is silent, and it has shown no change since.
 	hushed bool

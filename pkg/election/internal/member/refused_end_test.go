@@ -12,7 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// told returns what logs say of operations that fail in the steps since the last call.
+// told returns what the member has logged about failing operations since the last call.
 func told(m *Member) (all []string) {
 	for _, e := range m.out.list {
 		if l, is := e.(Log); is {
@@ -30,6 +30,7 @@ func told(m *Member) (all []string) {
 	return all
 }
 
+// wantTold checks what the member has logged about failing operations since the last check.
 func wantTold(t *testing.T, m *Member, want ...string) {
 	t.Helper()
 	if got := told(m); !slices.Equal(got, want) {
@@ -37,8 +38,8 @@ func wantTold(t *testing.T, m *Member, want ...string) {
 	}
 }
 
-// TestARefusedEndIsTold checks that a member logs once that the store refuses the end of another member's session, and that
-// this is over once that session has ended, whoever ended it.
+// TestARefusedEndIsTold checks that a member logs once that the store refuses the end of another member's session, and
+// logs the recovery when that session has ended, whoever ended it.
 func TestARefusedEndIsTold(t *testing.T) {
 	m := incarnation(Heritage{})
 	shownLongLease(m)
@@ -71,7 +72,8 @@ func TestARefusedEndIsTold(t *testing.T) {
 	}
 }
 
-// TestAFailedReadOfTheSessionIsTold checks that a member logs once that it cannot read its own session.
+// TestAFailedReadOfTheSessionIsTold checks that a member logs once that it cannot read its own session, and once that it can
+// again.
 func TestAFailedReadOfTheSessionIsTold(t *testing.T) {
 	m := incarnation(Heritage{})
 	shownLongLease(m)

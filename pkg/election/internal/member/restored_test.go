@@ -11,8 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// incarnation returns a member that has seen a store at revision 100, with a session that tells of a long lease and of a
-// large drift.
+// incarnation returns a member that begins with that heritage, and has seen nothing yet.
 func incarnation(left Heritage) *Member {
 	return New(Config{
 		Group: "edge", Host: "m1", Identity: "m1_01234567", WritesPerSecond: 1, Chance: rand.NewPCG(1, 1), Heritage: left,
@@ -20,8 +19,10 @@ func incarnation(left Heritage) *Member {
 	})
 }
 
+// longest and longestDrift are the longest lease and the largest drift that the session in shownLongLease publishes.
 const longest, longestDrift = 60 * time.Second, 0.02
 
+// shownLongLease shows the member a store at revision 100, with one session of another member.
 func shownLongLease(m *Member) {
 	const lease = 15 * time.Second
 	name, r := session.SlotName("edge", "m2", 0), &record.Record{
@@ -32,14 +33,15 @@ func shownLongLease(m *Member) {
 	list(m, 100, lock.Entry{Name: name, Record: r, Version: record.Version{UID: "u", Revision: 100}})
 }
 
+// list shows the member a list of its own store.
 func list(m *Member, revision uint64, entries ...lock.Entry) {
 	s := m.streamOf(Own)
 	m.watched(s, lock.Event{Kind: lock.Listing}, m.now)
 	m.watched(s, lock.Event{Kind: lock.Listed, Revision: revision, List: entries}, m.now)
 }
 
-// TestARestoredStoreIsWaitedOutForTheLongestLease checks rule newer-by-version: who takes nothing after a restore waits for
-// the longest lease and the largest drift of which it ever knew, also if it leaves already.
+// TestARestoredStoreIsWaitedOutForTheLongestLease checks rule newer-by-version: after a restore a member takes nothing for the
+// longest lease that it ever saw published, by the drift of those that it last saw. That holds also if it is leaving.
 func TestARestoredStoreIsWaitedOutForTheLongestLease(t *testing.T) {
 	for what, before := range map[string]func(*Member){
 		"at work":   func(*Member) {},
@@ -66,8 +68,8 @@ func TestARestoredStoreIsWaitedOutForTheLongestLease(t *testing.T) {
 	}
 }
 
-// TestTheNextIncarnationNoticesARestore checks that a member that lost its session to a restore, and did not see why, leaves
-// behind what the next incarnation needs to notice it, and that this happens once.
+// TestTheNextIncarnationNoticesARestore checks that the next incarnation notices a restore by what the one before left behind,
+// if that one lost its session to the restore and did not see why. Only one incarnation notices it.
 func TestTheNextIncarnationNoticesARestore(t *testing.T) {
 	for _, c := range []struct {
 		revision uint64

@@ -79,10 +79,10 @@ func (m *Member) sessionWritten(w session.Write, a answer) {
 	m.own.WriteDone(m.now, w.Beat, outcome, a.entry.Version)
 }
 
-// endOfSession is an operation that may fail.
+// endOfSession is the operation by which we end another member's session, for the log.
 const endOfSession = "end of a session"
 
-// tendEnds finds out which sessions that we could not end need no end any more.
+// tendEnds notes that a session which we could not end has ended, or is gone: that trouble is over.
 func (m *Member) tendEnds() {
 	for _, object := range m.trouble.failing(endOfSession) {
 		if !m.dir.Lasts(object.name) {
@@ -128,14 +128,14 @@ func (m *Member) restored() {
 	}
 }
 
-// noteSetBack notes that the store was set back. The next incarnation takes nothing while anybody may be at work of whom the
-// store no longer tells.
+// noteSetBack notes that the store was set back. The store may have forgotten members that are at work, so the next
+// incarnation takes nothing until their locks have expired.
 func (m *Member) noteSetBack() {
 	t := m.cfg.Timing.Among(m.bounds())
 	m.setBack, m.notBefore = true, max(m.notBefore, m.now.Add(t.ObserverWait(t.LeaseDuration)))
 }
 
-// bounds are the longest lease and the largest drift of others of which this incarnation knows, or an earlier one knew.
+// bounds are the longest lease and the largest drift of others that this incarnation knows, or an earlier one knew.
 func (m *Member) bounds() record.Bounds {
 	left := m.cfg.Heritage.bounds
 	return record.Bounds{

@@ -17,8 +17,8 @@ type troubles struct {
 	of  map[operation]*trouble
 }
 
-// operation is what can fail. The watch of each store is an operation of its own; for all other operations the store is
-// zero, since they fail for many objects at once.
+// operation is what can fail. The watch of each store is an operation of its own. All other operations have the zero
+// store: one entry covers all objects, in all stores.
 type operation struct {
 	what  string
 	store Store
@@ -77,7 +77,7 @@ func (t *troubles) noteOf(of operation, object lockName, err error) {
 	}
 }
 
-// logOf is the log with what a person needs to tell the operation from others.
+// logOf returns the log with the fields that tell a person which operation it is.
 func (t *troubles) logOf(of operation) logger {
 	log := t.log.With(zap.String("operation", of.what))
 	if of.store.Place != "" {
@@ -86,7 +86,7 @@ func (t *troubles) logOf(of operation) logger {
 	return log
 }
 
-// failing are the objects of the realm's own store for which the operation fails now, in a fixed order.
+// failing are the objects for which the operation fails now, sorted by name.
 func (t *troubles) failing(what string) []lockName {
 	is := t.of[operation{what: what}]
 	if is == nil {

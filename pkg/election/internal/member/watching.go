@@ -50,8 +50,8 @@ type stream struct {
 // reaches notes that the store has reached the revision.
 func (s *stream) reaches(revision uint64) { s.newest = max(s.newest, revision) }
 
-// late says whether the latest list says nothing of an election: it was requested before the election was added, or
-// for other names.
+// late says whether an election is not in the latest list: the election was added after we requested the list, or the
+// list is of other names.
 func (s *stream) late() bool {
 	for name, c := range s.byLock {
 		if !c.listed && (c.began > s.listSent || !s.shows(name)) {
@@ -127,8 +127,8 @@ func (m *Member) include(s *stream) {
 	at := s.begunAt.Add(leastBetweenLists)
 	switch {
 	case s.awaitsList():
-		// The current list comes first; if each new election cut it, steady additions would leave us without any. It is
-		// too early for these elections, so watched asks for another.
+		// The current list comes first: if each new election cut it short, steady additions would leave us without any
+		// list. It does not show these elections, so watched asks for another.
 	case s.watch == 0 || m.now >= at:
 		m.begin(s)
 	default:
@@ -248,8 +248,8 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 	}
 }
 
-// renames begins a watch anew if its list has failed, and we want a list of other names by now. The list may fail
-// because of a name that we no longer need.
+// renames has a watch begin anew if its list has failed, and we want a list of other names by now. The list may have
+// failed because of a name that we no longer need.
 func (m *Member) renames(s *stream) {
 	if s.names != nil && s.listing && !s.restart && s.beginAt == 0 && !slices.Equal(s.names, s.wanted()) {
 		s.beginAt = s.begunAt.Add(leastBetweenLists)

@@ -52,8 +52,8 @@ func TestRoutineEndOfAWatchIsNotLogged(t *testing.T) {
 	}
 }
 
-// TestTroublesOfWatchesAreTheirOwn checks that what is logged of the failures of one watch does not depend on another
-// watch: neither that it recovered, nor that it fails again.
+// TestTroublesOfWatchesAreTheirOwn checks that the member logs the failures and the recovery of each watch, whatever
+// becomes of the other watches.
 func TestTroublesOfWatchesAreTheirOwn(t *testing.T) {
 	m := New(Config{Group: "edge", Identity: "m1_01234567", Host: "m1"})
 	own, maps, kube := m.streamOf(Own), m.streamOf(Store{ID: 1}), m.streamOf(Store{ID: 2, Place: "kube-system"})

@@ -31,7 +31,7 @@ var absenceRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestASlotTellsOfALongerLease",
 	},
 	{
-		name: "published/used-slot-forgets-the-lease", rule: "published-before-held: who uses a slot again goes on telling of its longer lease",
+		name: "published/used-slot-forgets-the-lease", rule: "published-before-held: a session that takes a slot goes on publishing the former member's longer lease",
 		file: "pkg/election/internal/session/own.go",
 		old:  "	if now < o.owed.until {\n",
 		new:  "	if false {\n",

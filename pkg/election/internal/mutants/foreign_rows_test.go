@@ -136,7 +136,7 @@ var foreignRows = []row{
 		pkg:  "pkg/election", test: "TestHandBackAfterAProof",
 	},
 	{
-		name: "foreign/handback-from-a-used-slot", rule: "proof-not-patience: a lock is free a lease after the proof, whoever uses the slot of the dead since",
+		name: "foreign/handback-from-a-used-slot", rule: "proof-not-patience: a lock is free a lease after the proof, even if another member has taken the dead one's slot",
 		file: "pkg/election/handback.go",
 		old:  "now.session.Version != was.session.Version && was.isHolders():",
 		new:  "now.session.Version != was.session.Version:",
@@ -192,7 +192,7 @@ var foreignRows = []row{
 		pkg:  "pkg/election/leaderelection", test: "TestCheckDuringOnStoppedLeading",
 	},
 	{
-		name: "foreign/drop-in-waits-in-vain", rule: "a take that must wait for longer than its request lasts is known not to be sent",
+		name: "foreign/drop-in-waits-in-vain", rule: "the store refuses a take at once if it would have to wait past its request's deadline",
 		file: "pkg/election/leaderelection/stores.go",
 		old:  "is && time.Until(by) < left {",
 		new:  "is && time.Until(by) < 0 {",

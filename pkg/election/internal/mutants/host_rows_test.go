@@ -105,14 +105,14 @@ var hostRows = []row{
 	{
 		name: "exchange/never-settled", rule: "a change is in force once what waited is removed",
 		file: "pkg/election/exchange.go",
-		old:  "	m.settleLocked() // those that waited may be removed\n",
+		old:  "	m.settleLocked() // the change may have removed the last election that waited\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestSettledAfterWhatWaitedWasRemoved",
 	},
 	{
 		name: "exchange/never-settled-by-remove", rule: "a change is in force once what waited is removed",
 		file: "pkg/election/manager.go",
-		old:  "	m.settleLocked() // it may be the last one that waited\n",
+		old:  "	m.settleLocked() // it may have been the last election that waited\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestSettledAfterWhatWaitedWasRemoved",
 	},

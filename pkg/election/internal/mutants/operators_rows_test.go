@@ -122,7 +122,7 @@ var operatorsRows = []row{
 		pkg:  "cmd/primacy/app", test: "TestDrainDoesNotOverlookOtherNamespaces",
 	},
 	{
-		name: "operators/drain-ends-with-the-dead", rule: "a drain does not end well while nobody renews what the member led",
+		name: "operators/drain-ends-with-the-dead", rule: "a drain does not end well while nobody renews a lock that the member held",
 		file: "cmd/primacy/app/drainwait.go",
 		old:  "(e.Stale || e.State != status.Led && e.State != status.Foreign)",
 		new:  "(e.State != status.Led && e.State != status.Foreign)",

@@ -115,7 +115,7 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestAnEditShortensNoWait",
 	},
 	{
-		name: "session/edited-group-counts-for-ever", rule: "a session that nobody may end is not waited for for ever",
+		name: "session/edited-group-counts-for-ever", rule: "nobody waits for ever for a session that nobody may end",
 		file: "pkg/election/internal/session/stated.go",
 		old:  " && !d.isAlien(s)",
 		new:  "",

@@ -56,7 +56,7 @@ var streamRows = []row{
 		pkg:  "pkg/election/internal/follow", test: "TestManyNamesOnASlowStore",
 	},
 	{
-		name: "follow/names-all-at-once", rule: "few streams are opened at a time",
+		name: "follow/names-all-at-once", rule: "at most 16 streams are opened at a time",
 		file: "pkg/election/internal/follow/names.go",
 		old:  "range min(mostOpenings, len(m.names))",
 		new:  "range max(mostOpenings, len(m.names))",
@@ -84,7 +84,7 @@ var streamRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestNoListOfNoNames",
 	},
 	{
-		name: "watching/broken-list-goes-on", rule: "nobody waits for a list of other names that breaks",
+		name: "watching/broken-list-goes-on", rule: "the member does not wait for a list that breaks if it needs a list of other names",
 		file: "pkg/election/internal/member/watching.go",
 		old:  "		m.renames(s)\n",
 		new:  "",
@@ -98,7 +98,7 @@ var streamRows = []row{
 		pkg:  "pkg/election/internal/follow", test: "TestRun/streams_that_show_nothing_three_times_lead_to_a_list",
 	},
 	{
-		name: "watching/troubles-are-shared", rule: "what is logged of one watch does not depend on another",
+		name: "watching/troubles-are-shared", rule: "what the member logs of one watch does not depend on another watch",
 		file: "pkg/election/internal/member/troubles.go",
 		old:  `t.noteOf(operation{"watch", store}, lockName{store: store}, err)`,
 		new:  `t.noteOf(operation{"watch", Own}, lockName{}, err)`,

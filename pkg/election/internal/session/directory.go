@@ -296,7 +296,7 @@ func (d *Directory) isAlien(s *slot) bool {
 	return d.isOthers(s.name, s.record.Group)
 }
 
-// isOthers says whether a session of that name, whose record says that group, is that of another group.
+// isOthers says whether a session with that name, and that group in its record, belongs to another group.
 func (d *Directory) isOthers(name, group string) bool {
 	return group != "" && group != d.group || !d.Owns(name)
 }
@@ -460,7 +460,7 @@ func endedByOwner(r *record.Record) bool {
 	return r.Member != nil && endedBy(r, r.Member.Identity)
 }
 
-// endedBy says whether that member wrote the end of the session.
+// endedBy says whether the member with that identity wrote the end of the session.
 func endedBy(r *record.Record, identity string) bool {
 	return r.Released() && len(r.History) > 0 && r.History[len(r.History)-1].Who == identity
 }

@@ -92,14 +92,14 @@ func TestOthersAreWaitedForAsLongAsTheyMeant(t *testing.T) {
 			s.show(1*second, r)
 			s.show(2*second, edited(r))
 			if b, meant := s.Bounds(3*second, own), (record.Bounds{LeaseDuration: lasts, Drift: 0.005}); b != meant {
-				t.Errorf("others are waited for by %v, and they meant %v", b, meant)
+				t.Errorf("we wait for others by %v, want %v", b, meant)
 			}
 		})
 	}
 }
 
-// TestAnEditShortensNoWait checks rule observers-clock for what a stranger removes from a session, or alters in it, without
-// a new beat: others still wait for its member as for the one that wrote the last beat.
+// TestAnEditShortensNoWait checks rule observers-clock: a stranger removes something from a session, or alters it, without a
+// new beat. Others still wait for as long as the member meant with its last beat.
 func TestAnEditShortensNoWait(t *testing.T) {
 	const longest = 60 * time.Second
 	own := record.Member{Identity: "h_3", Config: "ours"}
@@ -141,13 +141,13 @@ func TestAnEditShortensNoWait(t *testing.T) {
 					s.show(4*second, &end)
 				}
 				if b := s.Bounds(5*second, own); b != meant {
-					t.Errorf("others are waited for by %v, and they meant %v", b, meant)
+					t.Errorf("we wait for others by %v, want %v", b, meant)
 				}
 				if _, free := s.free(5*second, own); free {
 					t.Error("a new session uses its slot")
 				}
 				if b := s.Bounds(3600*second, own); (when != "live" || what == "another group") && b != (record.Bounds{}) {
-					t.Errorf("others are waited for by %v for ever", b)
+					t.Errorf("an hour later we still wait for others by %v", b)
 				}
 			})
 		}

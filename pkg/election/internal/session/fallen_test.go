@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestAnOldFallIsForgiven checks rule no-flapping for what an earlier session of the host left behind: it counts for an hour,
-// or for twice the probation that it causes, by the times in the records of the sessions.
+// TestAnOldFallIsForgiven checks rule no-flapping for the fall of an earlier session of the host: it counts for an hour, or for
+// twice the probation that it causes if that is longer, by the times in the records of the sessions.
 func TestAnOldFallIsForgiven(t *testing.T) {
 	timing := record.Timing{LeaseDuration: 15 * time.Second, StandDown: 30 * time.Minute}
 	fell := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

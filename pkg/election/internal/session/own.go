@@ -47,7 +47,8 @@ type Own struct {
 	fallen []fallen
 	// deaths are those that the slot told of when we took it over.
 	deaths []record.Death
-	owed   owed
+	// owed is the lease of the slot's former member, which we go on publishing.
+	owed owed
 	// ending are the sessions of others that we asked to end, by name.
 	ending map[string]ending
 	lost   Reason
@@ -130,7 +131,7 @@ func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
-// The session sets Fallen, Deaths and RenewInterval itself, and tells of what it owes.
+// The session sets Fallen, Deaths and RenewInterval itself. It publishes no shorter lease than it owes.
 func (o *Own) Publish(m record.Member) { o.member = complete(o.cfg, m) }
 
 // Leave ends the session, once every runner has returned and every lock is released.
@@ -383,13 +384,14 @@ func (o *Own) record(now record.Instant) record.Record {
 	}
 }
 
-// fallCounts is how long a fall counts at least: a host that falls once in a while stays on probation for longer each time.
+// fallCounts is how long a fall counts at least. A host that falls again within that time is on probation for longer.
 const fallCounts = time.Hour
 
 // countFallen collects the earlier sessions of this host that their owners did not end (rule no-flapping),
 // before we overwrite one of them. A session that its owner ended while it published no falls cancels all
-// older sessions. A fall is forgiven after fallCounts, or twice the probation that it causes. A member that has just begun
-// did not see when it was, so it compares the times in the records: a wrong one means no more than a fall too many or too few.
+// older sessions. A fall counts for fallCounts, or for twice the probation that it causes if that is longer. A new
+// member did not see the fall, so it compares the times in the records. A wrong time only makes us count a fall too many
+// or too few.
 func (o *Own) countFallen() {
 	o.fallen = nil
 	slots := o.dir.hostSlots(o.cfg.Host)

@@ -22,7 +22,7 @@ func (d *Directory) hostSlots(host string) []*slot {
 	return found
 }
 
-// latest is the latest time in the record of any session.
+// latest is the latest renewal time in any session's record.
 func (d *Directory) latest() (at time.Time) {
 	for _, s := range d.slots {
 		if s.record.Renewed.After(at) {
@@ -33,7 +33,8 @@ func (d *Directory) latest() (at time.Time) {
 }
 
 // freeSlot is the first slot of the host that a new session of the member may use: absent (then the version is
-// zero), ended, or expired. It skips a slot that is still at its unfit version, and one that others still need.
+// zero), ended, or expired. It skips a slot that is still at its unfit version, and one that tells others more than the
+// new session would.
 func (d *Directory) freeSlot(host string, now record.Instant, member record.Member, unfit map[string]record.Version) Shown {
 	for n := 0; ; n++ {
 		name := SlotName(d.group, host, n)
@@ -47,20 +48,22 @@ func (d *Directory) freeSlot(host string, now record.Instant, member record.Memb
 	}
 }
 
-// tellsMore says whether others must know from the slot alone that its last owner may still be at work, with a longer
-// lease or a larger drift than the member will publish there (rule published-before-held).
+// tellsMore says whether the slot's last owner may still be at work with a longer lease, or a larger drift, than the
+// member will publish. The slot alone may tell others of that, so the member must not overwrite it
+// (rule published-before-held).
 func (d *Directory) tellsMore(s *slot, now record.Instant, member record.Member) bool {
 	return d.mayWork(s, now) && (s.stated.longest() > max(member.Longest(), d.timing.LeaseDuration) || s.stated.setup.DriftPPM > member.DriftPPM)
 }
 
-// owed is the longest lease, in seconds, of which a slot's former member told. Who uses the slot again goes on telling of
-// it, whatever leases it has by then, until nobody waits for that member any more (rule published-before-held).
+// owed is the longest lease, in seconds, that a slot's former member published. A session that takes the slot goes on
+// publishing it, even with shorter leases of its own, until nobody waits for that member any more
+// (rule published-before-held).
 type owed struct {
 	lease int
 	until record.Instant
 }
 
-// owedBy is what a session owes that takes the slot now.
+// owedBy returns what a session owes if it takes the slot now.
 func (d *Directory) owedBy(name string, now record.Instant) owed {
 	s := d.slot(name)
 	if s == nil || !d.mayWork(s, now) {

@@ -7,8 +7,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// stated is what a slot's owner wrote with its last beat, as far as others wait by it. An edit by a stranger changes none
-// of it (rule observers-clock).
+// stated is the part of a slot owner's last beat that decides how long others wait for the owner. A stranger's edit
+// changes none of it (rule observers-clock).
 type stated struct {
 	// identity is the member's; empty if the record says nothing of a member.
 	identity, config, group string
@@ -20,7 +20,7 @@ type stated struct {
 	left bool
 }
 
-// statedBy returns what a record states that nothing was known of before.
+// statedBy returns what a record states, if we know nothing of its slot from before.
 func statedBy(r *record.Record) stated {
 	s := stated{group: r.Group, transitions: r.Transitions, left: endedByOwner(r)}
 	if r.Bound() {
@@ -32,7 +32,7 @@ func statedBy(r *record.Record) stated {
 	return s
 }
 
-// longest is the longest lease of which others know.
+// longest is the longest lease that the owner published.
 func (s *stated) longest() time.Duration { return max(s.setup.Longest(), s.duration) }
 
 // endsAnother says whether the record of an ended session is that of a later member than the one that stated s.
@@ -54,8 +54,8 @@ func durationOf(r *record.Record) time.Duration {
 }
 
 // mayWork says whether the slot's last owner may still be at work. A member that ended its session itself does no work.
-// Once another member has ended the session, or a stranger has given it another group, so that nobody ends it, its locks
-// expire, too.
+// If another member ended the session, the locks expire. They also expire if a stranger gave the session another group:
+// then nobody ends it.
 func (d *Directory) mayWork(s *slot, now record.Instant) bool {
 	if s.stated.identity == "" || s.stated.left {
 		return false

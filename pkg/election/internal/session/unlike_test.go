@@ -9,8 +9,8 @@ import (
 )
 
 // TestASlotTellsOfALongerLease checks rule published-before-held for a host that comes back with a shorter lease, or a
-// smaller drift, than that of its former member. Members that join later know from that member's slot alone how long it
-// may still be at work. So a new session uses another slot, until nobody waits for that member any more.
+// smaller drift, than that of its former member. Only that member's slot tells members that join later how long it may
+// still be at work. So a new session uses another slot until nobody waits for that member any more.
 func TestASlotTellsOfALongerLease(t *testing.T) {
 	const lasts, longer = 5 * time.Second, 60 * time.Second
 	former := func(longest time.Duration, ppm int) record.Record {
@@ -28,17 +28,17 @@ func TestASlotTellsOfALongerLease(t *testing.T) {
 		at   record.Instant
 		uses string
 	}{
-		"ended by another, with a longer lease": {ended(former(longer, 10_000), "h_2"), over(longer) - 1, other},
-		"and its work is over":                  {ended(former(longer, 10_000), "h_2"), over(longer), first},
-		"ended by another, with a larger drift": {ended(former(lasts, 20_000), "h_2"), over(lasts) - 1, other},
-		"and its drift counts no more":          {ended(former(lasts, 20_000), "h_2"), over(lasts), first},
-		"expired, with a longer lease":          {former(longer, 10_000), 3600 * second, other},
-		"expired, with a larger drift":          {former(lasts, 20_000), 3600 * second, other},
-		"ended by itself, with a longer lease":  {ended(former(longer, 20_000), "h_1"), second, first},
-		"ended by another, with our lease":      {ended(former(lasts, 10_000), "h_2"), second, first},
-		"ended by another, with a shorter one":  {ended(former(time.Second, 5_000), "h_2"), second, first},
-		"ended by another, and states nothing":  {ended(former(0, 0), "h_2"), second, first},
-		"expired, with our lease":               {former(lasts, 10_000), 3600 * second, first},
+		"ended by another, with a longer lease":                       {ended(former(longer, 10_000), "h_2"), over(longer) - 1, other},
+		"ended by another, with a longer lease, and its work is over": {ended(former(longer, 10_000), "h_2"), over(longer), first},
+		"ended by another, with a larger drift":                       {ended(former(lasts, 20_000), "h_2"), over(lasts) - 1, other},
+		"ended by another, with a larger drift, and its work is over": {ended(former(lasts, 20_000), "h_2"), over(lasts), first},
+		"expired, with a longer lease":                                {former(longer, 10_000), 3600 * second, other},
+		"expired, with a larger drift":                                {former(lasts, 20_000), 3600 * second, other},
+		"ended by itself, with a longer lease":                        {ended(former(longer, 20_000), "h_1"), second, first},
+		"ended by another, with our lease":                            {ended(former(lasts, 10_000), "h_2"), second, first},
+		"ended by another, with a shorter one":                        {ended(former(time.Second, 5_000), "h_2"), second, first},
+		"ended by another, and states nothing":                        {ended(former(0, 0), "h_2"), second, first},
+		"expired, with our lease":                                     {former(lasts, 10_000), 3600 * second, first},
 	} {
 		t.Run(what, func(t *testing.T) {
 			d := NewDirectory("g", waits)
@@ -53,9 +53,9 @@ func TestASlotTellsOfALongerLease(t *testing.T) {
 	}
 }
 
-// TestAUsedSlotStillTellsOfALongerLease checks rule published-before-held for a session that took a slot with the same leases
-// as the slot's former member, and has shorter ones now: it tells of the longer lease until nobody waits for that member
-// any more.
+// TestAUsedSlotStillTellsOfALongerLease checks rule published-before-held for a session whose leases were as long as those of
+// its slot's former member, and are shorter now. It publishes the longer lease until nobody waits for that member any
+// more.
 func TestAUsedSlotStillTellsOfALongerLease(t *testing.T) {
 	const lasts, longer = 5 * time.Second, 60 * time.Second
 	waits := record.Timing{LeaseDuration: lasts, RenewInterval: time.Second, Drift: 0.01}
@@ -93,20 +93,20 @@ func TestAUsedSlotStillTellsOfALongerLease(t *testing.T) {
 				return d.slot(first).record.Member.LongestLease
 			}
 			if got := says(tt.at); got != m.LongestLease {
-				t.Fatalf("it says %d", got)
+				t.Fatalf("as it takes the slot it says %d, want %d", got, m.LongestLease)
 			}
 			m.LongestLease = int(lasts / time.Second)
 			own.Publish(m)
 			if now := tt.at + second; now < tt.over {
 				if got := says(now); got != int(longer/time.Second) {
-					t.Errorf("at once it says %d", got)
+					t.Errorf("after its leases became shorter it says %d, want %v", got, longer.Seconds())
 				}
 				if got := says(tt.over - 1); got != int(longer/time.Second) {
-					t.Errorf("just before nobody waits any more it says %d", got)
+					t.Errorf("while others still wait it says %d, want %v", got, longer.Seconds())
 				}
 			}
 			if got := says(max(tt.over, tt.at+second)); got != m.LongestLease {
-				t.Errorf("in the end it says %d", got)
+				t.Errorf("once nobody waits it says %d, want %d", got, m.LongestLease)
 			}
 		})
 	}

@@ -114,7 +114,10 @@ func (h *handbackCommand) run(ctx context.Context) error {
 
 // choose returns the elections that the operator asked for, and each of them once more for each other Lease that it had.
 func (h *handbackCommand) choose(r status.Report) (chosen []status.Election, err error) {
-	asked := slices.DeleteFunc(slices.Clone(r.Elections), func(e status.Election) bool { return !h.all || e.Group != h.group })
+	var asked []status.Election
+	if h.all {
+		asked = slices.DeleteFunc(slices.Clone(r.Elections), func(e status.Election) bool { return e.Group != h.group })
+	}
 	for _, name := range h.elections {
 		e, err := electionNamed(r, name, h.namespace)
 		if err != nil {

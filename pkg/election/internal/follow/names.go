@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
@@ -98,27 +99,22 @@ type shown struct {
 // cancels all openings.
 func (m *merged) open(ctx context.Context) error {
 	streams := make([]Stream, len(m.names))
-	var next atomic.Int64
-	var openers sync.WaitGroup
-	var once sync.Once
-	var failed error
-	for range min(mostOpenings, len(m.names)) {
-		openers.Go(func() {
-			for at := next.Add(1) - 1; at < int64(len(m.names)); at = next.Add(1) - 1 {
-				name := m.names[at]
-				stream, err := m.store.OpenName(ctx, name, m.at[name])
-				if err != nil {
-					once.Do(func() { failed = err })
-					m.cancel()
-					return
-				}
-				streams[at] = stream
+	var openers errgroup.Group
+	openers.SetLimit(mostOpenings)
+	for i, name := range m.names {
+		openers.Go(func() error {
+			stream, err := m.store.OpenName(ctx, name, m.at[name])
+			if err != nil {
+				m.cancel()
+				return err
 			}
+			streams[i] = stream
+			return nil
 		})
 	}
-	openers.Wait()
+	err := openers.Wait()
 	m.streams = slices.DeleteFunc(streams, func(s Stream) bool { return s == nil })
-	return failed
+	return err
 }
 
 // read forwards the events of one name's stream until it ends.

@@ -162,3 +162,21 @@ func TestABrokenListMakesRoom(t *testing.T) {
 		})
 	}
 }
+
+// TestAStreamThatCannotBeOpenedMakesRoom checks the same for a list that is shown, while the stream of a name that the member no
+// longer needs cannot be opened.
+func TestAStreamThatCannotBeOpenedMakesRoom(t *testing.T) {
+	n := newNaming()
+	n.adds("a", "b")
+	n.wants(t, "watch [a b]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.passes(2 * time.Second)
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 10})
+	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrDenied})
+	n.passes(2 * time.Second)
+	n.wants(t)
+	n.drop(n.s.byLock["b"])
+	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrDenied})
+	n.passes(0)
+	n.wants(t, "end", "watch [a]")
+}

@@ -82,7 +82,7 @@ func TestAFailedReadOfTheSessionIsTold(t *testing.T) {
 	read := func(err error) { m.conclude(asked{session: session.Read{Name: m.own.Name()}}, answer{err: err}) }
 	read(lock.ErrDenied)
 	read(lock.ErrDenied)
-	wantTold(t, m, "failing; retrying read "+m.own.Name())
+	wantTold(t, m, "failing; retrying read of our session "+m.own.Name())
 	read(nil)
-	wantTold(t, m, "recovered read "+m.own.Name())
+	wantTold(t, m, "recovered read of our session "+m.own.Name())
 }

@@ -79,8 +79,11 @@ func (m *Member) sessionWritten(w session.Write, a answer) {
 	m.own.WriteDone(m.now, w.Beat, outcome, a.entry.Version)
 }
 
-// endOfSession is the operation by which we end another member's session, for the log.
-const endOfSession = "end of a session"
+// These operations may fail: the end of another member's session, and a read of our own.
+const (
+	endOfSession  = "end of a session"
+	readOfSession = "read of our session"
+)
 
 // tendEnds notes that a session which we could not end has ended, or is gone: that trouble is over.
 func (m *Member) tendEnds() {
@@ -92,9 +95,7 @@ func (m *Member) tendEnds() {
 }
 
 func (m *Member) sessionRead(name string, a answer) {
-	if name == m.own.Name() {
-		m.trouble.note("read", lockName{Own, name}, a.err)
-	}
+	m.trouble.note(readOfSession, lockName{Own, name}, a.err)
 	if a.err != nil {
 		m.own.ReadFailed(m.now, name)
 		return

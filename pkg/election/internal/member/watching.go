@@ -248,10 +248,10 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 	}
 }
 
-// renames has a watch begin anew if its list has failed, and we want a list of other names by now. The list may have
-// failed because of a name that we no longer need.
+// renames has a watch begin anew that is broken if we want other names by now. It may be broken because of a name that we
+// no longer need.
 func (m *Member) renames(s *stream) {
-	if s.names != nil && s.listing && !s.restart && s.beginAt == 0 && !slices.Equal(s.names, s.wanted()) {
+	if s.names != nil && !s.restart && s.beginAt == 0 && !slices.Equal(s.names, s.wanted()) {
 		s.beginAt = s.begunAt.Add(leastBetweenLists)
 	}
 }

@@ -12,8 +12,8 @@ var sessionRows = []row{
 	{
 		name: "session/full-slot-for-ever", rule: "a slot that was full is used again once it says something else",
 		file: "pkg/election/internal/session/slots.go",
-		old:  "&& unfit[name] != s.version &&",
-		new:  "&& unfit[name].UID != s.version.UID &&",
+		old:  "&& unfit[name] != s.version {",
+		new:  "&& unfit[name].UID != s.version.UID {",
 		pkg:  "pkg/election/internal/session", test: "TestAnUnfitSlot",
 	},
 	{

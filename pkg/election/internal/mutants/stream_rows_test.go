@@ -51,15 +51,15 @@ var streamRows = []row{
 	{
 		name: "follow/names-one-by-one", rule: "many streams that open slowly are all open soon",
 		file: "pkg/election/internal/follow/names.go",
-		old:  "range min(mostOpenings, len(m.names))",
-		new:  "range min(1, len(m.names))",
+		old:  "SetLimit(mostOpenings)",
+		new:  "SetLimit(1)",
 		pkg:  "pkg/election/internal/follow", test: "TestManyNamesOnASlowStore",
 	},
 	{
 		name: "follow/names-all-at-once", rule: "at most 16 streams are opened at a time",
 		file: "pkg/election/internal/follow/names.go",
-		old:  "range min(mostOpenings, len(m.names))",
-		new:  "range max(mostOpenings, len(m.names))",
+		old:  "SetLimit(mostOpenings)",
+		new:  "SetLimit(-1)",
 		pkg:  "pkg/election/internal/follow", test: "TestManyNamesOnASlowStore",
 	},
 	{
@@ -82,6 +82,13 @@ var streamRows = []row{
 		old:  " && (s.names == nil || len(s.names) > 0)",
 		new:  "",
 		pkg:  "pkg/election/internal/member", test: "TestNoListOfNoNames",
+	},
+	{
+		name: "watching/broken-stream-goes-on", rule: "the member does not wait for a stream of a name that it no longer needs",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "	if s.names != nil && !s.restart",
+		new:  "	if s.names != nil && s.listing && !s.restart",
+		pkg:  "pkg/election/internal/member", test: "TestAStreamThatCannotBeOpenedMakesRoom",
 	},
 	{
 		name: "watching/broken-list-goes-on", rule: "the member does not wait for a list that breaks if it needs a list of other names",

@@ -47,7 +47,7 @@ type Own struct {
 	fallen []fallen
 	// deaths are those that the slot told of when we took it over.
 	deaths []record.Death
-	// owed is the lease of the slot's former member, which we go on publishing.
+	// owed is what the slot's former member published, and we go on publishing.
 	owed owed
 	// ending are the sessions of others that we asked to end, by name.
 	ending map[string]ending
@@ -131,7 +131,7 @@ func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
-// The session sets Fallen, Deaths and RenewInterval itself. It publishes no shorter lease than it owes.
+// The session sets Fallen, Deaths and RenewInterval itself. It publishes what it owes.
 func (o *Own) Publish(m record.Member) { o.member = complete(o.cfg, m) }
 
 // Leave ends the session, once every runner has returned and every lock is released.
@@ -325,7 +325,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 			o.phase = over
 			return Write{}, false
 		}
-		free := o.dir.freeSlot(o.cfg.Host, now, o.member, o.unfit)
+		free := o.dir.freeSlot(o.cfg.Host, now, o.unfit)
 		o.countFallen()
 		o.slot, o.onto = free.Name, free.Version
 		o.deaths, o.owed = o.dir.deathsIn(free.Name), o.dir.owedBy(free.Name, now)
@@ -362,7 +362,8 @@ func (o *Own) says(now record.Instant) record.Member {
 	m := o.member
 	m.Fallen, m.Deaths = o.fallenNow(now), o.deaths
 	if now < o.owed.until {
-		m.LongestLease = max(m.LongestLease, o.owed.lease)
+		m.LongestLease = max(m.LongestLease, int((o.owed.lease+time.Second-1)/time.Second))
+		m.DriftPPM = max(m.DriftPPM, o.owed.ppm)
 	}
 	return m
 }

@@ -32,46 +32,40 @@ func (d *Directory) latest() (at time.Time) {
 	return at
 }
 
-// freeSlot is the first slot of the host that a new session of the member may use: absent (then the version is
-// zero), ended, or expired. It skips a slot that is still at its unfit version, and one that tells others more than the
-// new session would.
-func (d *Directory) freeSlot(host string, now record.Instant, member record.Member, unfit map[string]record.Version) Shown {
+// freeSlot is the first slot of the host that a new session may use: absent (then the version is
+// zero), ended, or expired. It skips a slot that is still at its unfit version.
+func (d *Directory) freeSlot(host string, now record.Instant, unfit map[string]record.Version) Shown {
 	for n := 0; ; n++ {
 		name := SlotName(d.group, host, n)
 		s := d.slot(name)
 		if s == nil {
 			return Shown{Name: name}
 		}
-		if is := d.stateOf(s, now); (is == ended || is == expired) && unfit[name] != s.version && !d.tellsMore(s, now, member) {
+		if is := d.stateOf(s, now); (is == ended || is == expired) && unfit[name] != s.version {
 			return Shown{Name: name, Record: s.record, Version: s.version}
 		}
 	}
 }
 
-// tellsMore says whether the slot's last owner may still be at work with a longer lease, or a larger drift, than the
-// member will publish. The slot alone may tell others of that, so the member must not overwrite it
-// (rule published-before-held).
-func (d *Directory) tellsMore(s *slot, now record.Instant, member record.Member) bool {
-	return d.mayWork(s, now) && (s.stated.longest() > max(member.Longest(), d.timing.LeaseDuration) || s.stated.setup.DriftPPM > member.DriftPPM)
-}
-
-// owed is the longest lease, in seconds, that a slot's former member published. A session that takes the slot goes on
-// publishing it, even with shorter leases of its own, until nobody waits for that member any more
-// (rule published-before-held).
+// owed is the longest lease and the drift that a slot's former member published. That member may still be at work, and
+// the slot may be all that tells others how long. So a session that takes the slot goes on publishing both, whatever
+// its own are, until nobody waits for that member any more (rule published-before-held).
 type owed struct {
-	lease int
+	lease time.Duration
+	ppm   int
 	until record.Instant
 }
 
-// owedBy returns what a session owes if it takes the slot now.
+// owedBy returns what a session owes if it takes the slot now. It does not matter whether the former member ended its
+// session itself: it may have owed something, too.
 func (d *Directory) owedBy(name string, now record.Instant) owed {
 	s := d.slot(name)
-	if s == nil || !d.mayWork(s, now) {
+	if s == nil {
 		return owed{}
 	}
-	from, longest := now, s.stated.longest()
+	from := now
 	if s.ended {
 		from = s.changedAt
 	}
-	return owed{int((longest + time.Second - 1) / time.Second), from.Add(d.timing.ObserverWait(2 * longest))}
+	return owed{s.stated.longest(), s.stated.setup.DriftPPM, d.overAfter(from, s)}
 }

@@ -60,6 +60,11 @@ func (d *Directory) mayWork(s *slot, now record.Instant) bool {
 	if s.stated.identity == "" || s.stated.left {
 		return false
 	}
-	over := s.changedAt.Add(d.timing.ObserverWait(2 * s.stated.longest()))
-	return now < over || !s.ended && !d.isAlien(s)
+	return now < d.overAfter(s.changedAt, s) || !s.ended && !d.isAlien(s)
+}
+
+// overAfter is when all work of a slot's last owner is over whose session ended at the instant from: the session kept its
+// locks for a lease at most, and what a lock's own record says counts for another.
+func (d *Directory) overAfter(from record.Instant, s *slot) record.Instant {
+	return from.Add(d.timing.ObserverWait(2 * s.stated.longest()))
 }

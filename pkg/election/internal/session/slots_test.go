@@ -1,0 +1,186 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// host is a host whose members use the same slots, one after the other.
+type host struct {
+	*Directory
+	t        *testing.T
+	timing   record.Timing
+	revision uint64
+	own      *Own
+}
+
+// published is a member's longest lease and drift.
+type published struct {
+	lease time.Duration
+	ppm   int
+}
+
+func (p published) setup() record.Setup {
+	return record.Setup{LongestLease: int(p.lease / time.Second), DriftPPM: p.ppm}
+}
+
+func newHost(t *testing.T) *host {
+	timing := record.Timing{LeaseDuration: 5 * time.Second, RenewInterval: time.Second, Drift: 0.01}
+	return &host{Directory: NewDirectory("g", timing), t: t, timing: timing}
+}
+
+// shows has the directory see a record in the host's slot.
+func (h *host) shows(now record.Instant, name string, r record.Record) {
+	h.revision++
+	h.Observe(now, name, &r, record.Version{UID: name, Revision: h.revision})
+}
+
+// starts begins the next member of the host, which knows nothing but the first list: what the slots show now.
+func (h *host) starts(now record.Instant, identity string, p published) {
+	all := make([]Shown, 0, len(h.slots))
+	for _, s := range h.slots {
+		all = append(all, Shown{s.name, s.record, s.version})
+	}
+	h.Directory = NewDirectory("g", h.timing)
+	h.List(now, now, h.revision, all)
+	h.own = NewOwn(Config{Group: "g", Host: "h", Timing: h.timing}, h.Directory, record.Member{Identity: identity, Setup: p.setup()})
+	h.steps(now)
+}
+
+// has changes what the present member publishes.
+func (h *host) has(now record.Instant, p published) {
+	m := h.own.member
+	m.Setup = p.setup()
+	h.own.Publish(m)
+	h.steps(now)
+}
+
+// steps steps the present member. The store commits what it writes.
+func (h *host) steps(now record.Instant) {
+	actions, _ := h.own.Step(now)
+	for _, a := range actions {
+		if w, is := a.(Write); is && w.Beat != 0 {
+			h.shows(now, w.Name, w.Record)
+			h.own.WriteDone(now, w.Beat, machine.Committed, record.Version{UID: w.Name, Revision: h.revision})
+		}
+	}
+}
+
+// leaves has the present member end its session.
+func (h *host) leaves(now record.Instant) {
+	h.own.Leave()
+	h.steps(now)
+}
+
+// dies has another member end the session of the present one.
+func (h *host) dies(now record.Instant) {
+	h.shows(now, h.own.Name(), EndedRecord(h.slot(h.own.Name()).record, "x_1", "expired"))
+}
+
+// wants checks that the host uses its first slot only, and what that slot says.
+func (h *host) wants(when string, want published) {
+	h.t.Helper()
+	if len(h.slots) != 1 {
+		h.t.Fatalf("%s: the host has %d sessions", when, len(h.slots))
+	}
+	if got := h.slots[0].record.Member.Setup; got != want.setup() {
+		h.t.Errorf("%s: the slot says %d s and %d ppm, want %v and %d", when, got.LongestLease, got.DriftPPM, want.lease, want.ppm)
+	}
+}
+
+var (
+	short  = published{5 * time.Second, 10_000}
+	longer = published{60 * time.Second, 20_000}
+)
+
+// waits is how long others may wait for a member with the longer lease whose session another member has ended.
+var waits = record.Instant(record.Timing{Drift: 0.01}.ObserverWait(2 * longer.lease))
+
+// TestASlotTellsOfALongerLease checks rule published-before-held for a host that comes back with a shorter lease and a
+// smaller drift than those of its former member. Only that member's slot tells members that join later how long it may
+// still be at work. So the next session publishes both, until nobody waits for that member any more.
+func TestASlotTellsOfALongerLease(t *testing.T) {
+	h := newHost(t)
+	h.starts(second, "h_1", longer)
+	h.wants("the former member", longer)
+	h.dies(10 * second)
+	h.starts(20*second, "h_2", short)
+	h.wants("the next one", longer)
+	h.steps(20*second + waits - 1)
+	h.wants("while others still wait", longer)
+	h.steps(20*second + waits)
+	h.wants("once nobody waits", short)
+}
+
+// TestAUsedSlotStillTellsOfALongerLease checks the same for a session whose lease was as long as that of the former member, and
+// is shorter now; and for one that follows it, though it left.
+func TestAUsedSlotStillTellsOfALongerLease(t *testing.T) {
+	h := newHost(t)
+	h.starts(second, "h_1", longer)
+	h.dies(10 * second)
+	h.starts(20*second, "h_2", longer)
+	h.has(21*second, short)
+	h.wants("the next one, with shorter leases", longer)
+	h.leaves(25 * second)
+	h.starts(30*second, "h_3", short)
+	h.wants("the third one", longer)
+	h.steps(30*second + waits)
+	h.wants("once nobody waits", short)
+}
+
+// TestAnExpiredSlotTellsOfALongerLease checks the same for a session that nobody had ended. From its end on, others may wait.
+func TestAnExpiredSlotTellsOfALongerLease(t *testing.T) {
+	h := newHost(t)
+	h.starts(second, "h_1", longer)
+	h.own = NewOwn(Config{Group: "g", Host: "h", Timing: h.timing}, h.Directory, record.Member{Identity: "h_2", Setup: short.setup()})
+	h.steps(3600 * second)
+	h.wants("the next one", longer)
+	h.steps(3600*second + waits - 1)
+	h.wants("while others still wait", longer)
+	h.steps(3600*second + waits)
+	h.wants("once nobody waits", short)
+}
+
+// TestManyRestartsUseOneSlot checks that a host which is started again and again has one session, whatever leases its
+// members have at first, and later.
+func TestManyRestartsUseOneSlot(t *testing.T) {
+	h := newHost(t)
+	now := second
+	for n := range 100 {
+		h.starts(now, fmt.Sprintf("h_%d", n), short)
+		h.has(now+second, longer)
+		h.wants("a restart", longer)
+		h.dies(now + 10*second)
+		now += 20 * second
+	}
+	h.starts(now, "h_100", short)
+	h.steps(now + waits)
+	h.wants("in the end", short)
+}
+
+// TestWhatIsOwedCounts checks that members wait for what a session owes, although it has the same configuration as they
+// have, and that its own member does.
+func TestWhatIsOwedCounts(t *testing.T) {
+	h := newHost(t)
+	h.starts(second, "h_1", longer)
+	h.dies(10 * second)
+	h.starts(20*second, "h_2", short)
+	meant := record.Bounds{LeaseDuration: longer.lease, Drift: 0.02}
+	for _, identity := range []string{"h_2", "y_1"} {
+		own := record.Member{Identity: identity, Setup: short.setup()}
+		if b := h.Bounds(21*second, own); b != meant {
+			t.Errorf("%s waits by %v, want %v", identity, b, meant)
+		}
+	}
+	h.steps(20*second + waits)
+	for identity, want := range map[string]record.Bounds{"h_2": {}, "y_1": {Drift: 0.01}} {
+		own := record.Member{Identity: identity, Setup: short.setup()}
+		if b := h.Bounds(20*second+waits, own); b != want {
+			t.Errorf("in the end %s waits by %v, want %v", identity, b, want)
+		}
+	}
+}

@@ -38,13 +38,6 @@ var absenceRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestAUsedSlotStillTellsOfALongerLease",
 	},
 	{
-		name: "published/owed-and-not-waited-for", rule: "published-before-held: members wait for what a session owes",
-		file: "pkg/election/internal/session/unlike.go",
-		old:  "if !ours && differs || by.longest() > max(own.Longest(), d.timing.LeaseDuration) {",
-		new:  "if !ours && differs {",
-		pkg:  "pkg/election/internal/session", test: "TestWhatIsOwedCounts",
-	},
-	{
 		name: "absence/from-the-creation", rule: "absence-counts: the wait runs from the absence",
 		file: "pkg/election/internal/machine/lock.go",
 		old:  "			free = min(free, at)\n",

@@ -161,26 +161,3 @@ func TestManyRestartsUseOneSlot(t *testing.T) {
 	h.steps(now + waits)
 	h.wants("in the end", short)
 }
-
-// TestWhatIsOwedCounts checks that members wait for what a session owes, although it has the same configuration as they
-// have, and that its own member does.
-func TestWhatIsOwedCounts(t *testing.T) {
-	h := newHost(t)
-	h.starts(second, "h_1", longer)
-	h.dies(10 * second)
-	h.starts(20*second, "h_2", short)
-	meant := record.Bounds{LeaseDuration: longer.lease, Drift: 0.02}
-	for _, identity := range []string{"h_2", "y_1"} {
-		own := record.Member{Identity: identity, Setup: short.setup()}
-		if b := h.Bounds(21*second, own); b != meant {
-			t.Errorf("%s waits by %v, want %v", identity, b, meant)
-		}
-	}
-	h.steps(20*second + waits)
-	for identity, want := range map[string]record.Bounds{"h_2": {}, "y_1": {Drift: 0.01}} {
-		own := record.Member{Identity: identity, Setup: short.setup()}
-		if b := h.Bounds(20*second+waits, own); b != want {
-			t.Errorf("in the end %s waits by %v, want %v", identity, b, want)
-		}
-	}
-}

@@ -21,21 +21,17 @@ type Difference struct {
 }
 
 // Bounds returns the timings by which we must wait for others: the longest leaseDuration of those whose
-// terms may last longer than ours, and the largest drift. Our own session counts as far as it owes something. From here
-// on the directory uses these timings for its own waits.
+// terms may last longer than ours, and the largest drift. From here on the directory uses these timings for
+// its own waits.
 func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds {
 	var b record.Bounds
 	for _, s := range d.slots {
 		by := &s.stated
-		if d.isOthers(s.name, by.group) || !d.mayWork(s, now) {
+		if d.isOthers(s.name, by.group) || !d.mayWork(s, now) || by.identity == own.Identity {
 			continue
 		}
-		ours := by.identity == own.Identity
-		if !ours || by.setup.DriftPPM > own.DriftPPM {
-			b.Drift = max(b.Drift, by.setup.Drift())
-		}
-		differs := by.config != own.Config || by.setup.Timings != own.Timings || by.duration > d.timing.LeaseDuration
-		if !ours && differs || by.longest() > max(own.Longest(), d.timing.LeaseDuration) {
+		b.Drift = max(b.Drift, by.setup.Drift())
+		if by.config != own.Config || by.setup.Timings != own.Timings || by.duration > d.timing.LeaseDuration {
 			b.LeaseDuration = max(b.LeaseDuration, by.longest())
 		}
 	}

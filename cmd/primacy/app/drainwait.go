@@ -58,15 +58,17 @@ func (w *emptied) unmet(r status.Report) (string, error) {
 		}
 		held := w.holds(e)
 		w.led[e.Name] = w.led[e.Name] || held
+		taken := e.State == status.Led || e.State == status.Foreign // electors that share the lock lead, too
 		switch {
 		case held:
 			leads = append(leads, e.Name)
-		case w.led[e.Name] && (e.Stale || e.State != status.Led && e.State != status.Foreign): // electors that share the lock lead, too
+		case w.led[e.Name] && (e.Stale || !taken):
 			free = append(free, e.Name)
 		default:
 			continue
 		}
-		if !w.movable(r, e) {
+		late := taken && e.Stale && !held // its holder may renew it yet
+		if !late && !w.movable(r, e) {
 			stuck++
 		}
 	}

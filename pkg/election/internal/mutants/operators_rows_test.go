@@ -124,8 +124,8 @@ var operatorsRows = []row{
 	{
 		name: "operators/drain-ends-with-the-dead", rule: "a drain does not end well while nobody renews a lock that the member held",
 		file: "cmd/primacy/app/drainwait.go",
-		old:  "(e.Stale || e.State != status.Led && e.State != status.Foreign)",
-		new:  "(e.State != status.Led && e.State != status.Foreign)",
+		old:  "(e.Stale || !taken)",
+		new:  "!taken",
 		pkg:  "cmd/primacy/app", test: "TestDrainWaitsForWhatWasLedBefore",
 	},
 	{

@@ -47,8 +47,6 @@ func (s Supervision) defaults() Supervision {
 // may hold them up for at most 1/(k+1) of the time that is left. All have returned when Run returns.
 //
 // OnExit says what follows when a child returns or panics during the term, or is not up within
-// UpWithin. Three failures cost the term: a child keeps failing, one with ExitRelease ends, or one
-// OnExit says what follows when a child returns or panics during the term, or is not up within
 // UpWithin. The term is lost in three cases: a child keeps failing, a child with ExitRelease ends, or
 // a child with ExitStop ends before it was up. Run then stops all children and returns a
 // *GaveUpError. If every child was done (ExitStop), Run returns ErrAllEnded. After either error the

@@ -15,7 +15,8 @@
 //
 // # What is better
 //
-//   - OnStoppedLeading comes after OnStartedLeading has returned, and only if it was called.
+//   - OnStoppedLeading comes only if OnStartedLeading was called, and after that has returned; or just before the process ends
+//     because it does not return.
 //   - The lock is released after the work has ended, never before; see [LeaderElectionConfig].
 //   - A follower watches the Lease, so it takes a released lock at once.
 //   - Work that is not dead by the end of the lease ends with its process (exit status 70).

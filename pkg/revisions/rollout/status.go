@@ -24,9 +24,9 @@ const (
 	// Degraded: failures paused it. `retry` goes on in spite of the failures, `abort` takes every
 	// election back.
 	Degraded Phase = "Degraded"
-	// RolledBack: failures took every election back. The canary is blocked until `retry`.
+	// RolledBack: failures took every election back. The canary is blocked until `retry` or `end`.
 	RolledBack Phase = "RolledBack"
-	// Aborted: an operator took every election back. The canary is blocked until `retry`.
+	// Aborted: an operator took every election back. The canary is blocked until `retry` or `end`.
 	Aborted Phase = "Aborted"
 	// Promoted: every election is the canary's. The rollout stays in force until the default
 	// source names the canary.
@@ -37,7 +37,8 @@ const (
 
 var phases = []Phase{Progressing, Paused, Analysing, Degraded, RolledBack, Aborted, Promoted, Complete}
 
-// Blocks says whether no member of the canary may lead until an operator retries the rollout.
+// Blocks says whether every election prefers stable, and the canary is not to be started again, until an operator retries or
+// ends the rollout. A member of the canary still takes a lock that no other member takes.
 func (p Phase) Blocks() bool { return p == RolledBack || p == Aborted }
 
 // over says whether a rollout in this phase goes no further without an operator.

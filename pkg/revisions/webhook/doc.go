@@ -14,8 +14,7 @@
 //
 // The object belongs to the cluster, not to a namespace, so a Role is not enough. The source needs a
 // ClusterRole with list and watch on mutatingwebhookconfigurations of admissionregistration.k8s.io,
-// which may be restricted to that one name, and a ClusterRoleBinding. Nothing else in Primacy needs a
-// ClusterRole.
+// which may be restricted to that one name, and a ClusterRoleBinding.
 //
 // Goroutines: client-go reads the stream on one of its own, which has ended when Watch
 // returns.

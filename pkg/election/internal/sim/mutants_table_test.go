@@ -168,7 +168,7 @@ var rows = []mutant{
 		new: "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration) * 2 / 3)",
 	},
 	{
-		name: "identity-joins-again", rule: "a-session-ends-once", file: "internal/session/own.go", from: 1900,
+		name: "identity-joins-again", rule: "a-session-ends-once", file: "internal/session/own.go", from: 5600,
 		old: "o.doubtful = true",
 		new: "o.doubtful = false",
 	},

@@ -57,8 +57,8 @@ holds one. Exit status: 0; 1 if it failed; 2 for a mistake in the command line; 
 type uninstallCommand struct {
 	groupCommand
 	api coordinationclient.LeasesGetter
-	// bySession is how long the terms of those Leases last that their holders' sessions renew: these Leases themselves
-	// state a year. The session may be gone, or have ended by a proof, while what it renewed is at work.
+	// bySession is how long the terms last of those Leases that state more than any lease may last, as far as we looked.
+	// Nearly all of these are renewed by their holders' sessions, and state a year. The session may be gone, or have ended by a proof, while what it renewed is at work.
 	bySession map[status.Ref]time.Duration
 	// published is the longest lease of any member that did not end its session.
 	published time.Duration

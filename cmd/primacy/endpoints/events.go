@@ -47,9 +47,9 @@ type stream struct{ batches chan []byte }
 
 func newHub() *hub { return &hub{streams: map[*stream]struct{}{}} }
 
-// run passes transitions on until their channel is closed; then it ends all streams. It gathers the
-// transitions of a short time, and sends them together. So a burst of moves costs one write for each stream, not one for each transition, and most of
-// these writes come after the moves.
+// run passes transitions on until their channel is closed; then it ends all streams. It gathers the transitions of a short
+// time, and sends them together. So a burst of moves costs one write for each stream, not one for each transition, and most
+// of these writes come after the moves.
 func (h *hub) run(member func() string, transitions <-chan election.ElectionTransition) {
 	var last uint64
 	var batch []byte

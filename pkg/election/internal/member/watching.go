@@ -243,14 +243,14 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 			m.trouble.noteWatch(s.store, e.Err)
 		}
 		m.broken(s)
-		m.renames(s)
+		m.restartForNames(s)
 	case lock.Progressed:
 	}
 }
 
-// renames has a watch begin anew that is broken if we want other names by now. It may be broken because of a name that we
+// restartForNames has a watch begin anew that is broken if we want other names by now. It may be broken because of a name that we
 // no longer need.
-func (m *Member) renames(s *stream) {
+func (m *Member) restartForNames(s *stream) {
 	if s.names != nil && !s.restart && s.beginAt == 0 && !slices.Equal(s.names, s.wanted()) {
 		s.beginAt = s.begunAt.Add(leastBetweenLists)
 	}

@@ -136,6 +136,13 @@ var endpointsRows = []row{
 		pkg:  "cmd/primacy/endpoints", test: "TestSlowReaderHoldsNobodyUp",
 	},
 	{
+		name: "endpoints/many-streams-as-often", rule: "many streams are written to less often",
+		file: "cmd/primacy/endpoints/events.go",
+		old:  "gatherTime + time.Duration(streams)*gatherEach",
+		new:  "gatherTime",
+		pkg:  "cmd/primacy/endpoints", test: "TestManyStreamsAreWrittenToLessOften",
+	},
+	{
 		name: "endpoints/lagging-stream-stays", rule: "a client that lags is cut off",
 		file: "cmd/primacy/endpoints/events.go",
 		old:  "			h.cut.Add(1)\n			h.endLocked(s)\n",

@@ -157,6 +157,20 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestARefusedEndIsTold",
 	},
 	{
+		name: "session/failed-read-untold", rule: "the log says that our session cannot be read",
+		file: "pkg/election/internal/member/sessions.go",
+		old:  "	m.trouble.note(readOfSession, lockName{Own, name}, a.err)\n",
+		new:  "",
+		pkg:  "pkg/election/internal/member", test: "TestAFailedReadOfTheSessionIsTold",
+	},
+	{
+		name: "session/ended-and-still-failing", rule: "the log says when a session that could not be ended has ended",
+		file: "pkg/election/internal/member/sessions.go",
+		old:  "			m.trouble.note(endOfSession, object, nil)\n",
+		new:  "",
+		pkg:  "pkg/election/internal/member", test: "TestARefusedEndIsTold",
+	},
+	{
 		name: "session/old-fall-counts", rule: "no-flapping: a fall of long ago puts nobody on probation",
 		file: "pkg/election/internal/session/own.go",
 		old:  "latest.Sub(at) > max(fallCounts, 2*o.dir.probation(n)) {",

@@ -93,7 +93,7 @@ var streamRows = []row{
 	{
 		name: "watching/broken-list-goes-on", rule: "the member does not wait for a list that breaks if it needs a list of other names",
 		file: "pkg/election/internal/member/watching.go",
-		old:  "		m.renames(s)\n",
+		old:  "		m.restartForNames(s)\n",
 		new:  "",
 		pkg:  "pkg/election/internal/member", test: "TestABrokenListMakesRoom",
 	},

@@ -92,6 +92,16 @@ func (h *host) wants(when string, want published) {
 	}
 }
 
+// owesFrom checks that the present member, whose own lease is short, publishes the longer one from then until nobody waits.
+func (h *host) owesFrom(now record.Instant) {
+	h.t.Helper()
+	h.wants("at first", longer)
+	h.steps(now + waits - 1)
+	h.wants("while others still wait", longer)
+	h.steps(now + waits)
+	h.wants("once nobody waits", short)
+}
+
 var (
 	short  = published{5 * time.Second, 10_000}
 	longer = published{60 * time.Second, 20_000}
@@ -109,11 +119,7 @@ func TestASlotTellsOfALongerLease(t *testing.T) {
 	h.wants("the former member", longer)
 	h.dies(10 * second)
 	h.starts(20*second, "h_2", short)
-	h.wants("the next one", longer)
-	h.steps(20*second + waits - 1)
-	h.wants("while others still wait", longer)
-	h.steps(20*second + waits)
-	h.wants("once nobody waits", short)
+	h.owesFrom(20 * second)
 }
 
 // TestAUsedSlotStillTellsOfALongerLease checks the same for a session whose lease was as long as that of the former member, and
@@ -138,11 +144,7 @@ func TestAnExpiredSlotTellsOfALongerLease(t *testing.T) {
 	h.starts(second, "h_1", longer)
 	h.own = NewOwn(Config{Group: "g", Host: "h", Timing: h.timing}, h.Directory, record.Member{Identity: "h_2", Setup: short.setup()})
 	h.steps(3600 * second)
-	h.wants("the next one", longer)
-	h.steps(3600*second + waits - 1)
-	h.wants("while others still wait", longer)
-	h.steps(3600*second + waits)
-	h.wants("once nobody waits", short)
+	h.owesFrom(3600 * second)
 }
 
 // TestManyRestartsUseOneSlot checks that a host which is started again and again has one session, whatever leases its

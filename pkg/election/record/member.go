@@ -149,6 +149,10 @@ type Member struct {
 	// Fallen counts the earlier sessions of the same Pod or host that their owners did not
 	// end; zero again after the member has lived twice its probation.
 	Fallen int
+	// OwedLease is the longest lease, in seconds, of earlier members of the session's slot that may still be at work. Members
+	// with this one's configuration wait for it, although they need not wait for a LongestLease beside it. The session sets
+	// it itself.
+	OwedLease int
 	// Standing lists elections in which the member's runners failed lately, or are not ready for a term.
 	// EveryElection alone means more elections than fit into the list.
 	Standing []string
@@ -243,7 +247,7 @@ func (s Setup) Longest() time.Duration { return time.Duration(s.LongestLease) * 
 // Equal says whether m and o publish the same, apart from Lacks and Lags.
 func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
-		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.Setup == o.Setup &&
+		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.OwedLease == o.OwedLease && m.Setup == o.Setup &&
 		slices.Equal(m.Standing, o.Standing) && slices.Equal(m.Open, o.Open) && slices.Equal(m.Disowned, o.Disowned) &&
 		slices.Equal(m.Proofs, o.Proofs) && m.RenewInterval == o.RenewInterval && m.Container == o.Container && slices.Equal(m.Deaths, o.Deaths)
 }

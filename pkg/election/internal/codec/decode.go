@@ -263,6 +263,7 @@ func (p *decoder) member(s string) *record.Member {
 		Preference: p.text(what+": preference", w.Preference),
 		Config:     p.text(what+": config", w.Config),
 		Fallen:     w.Fallen,
+		OwedLease:  min(max(w.Owed, 0), longestLease), // a stranger's number, as those of Setup
 		Setup: record.Setup{
 			Places:  p.text(what+": places", w.Places),
 			Version: p.text(what+": version", w.Version), Rules: p.text(what+": rules", w.Rules), Timings: p.text(what+": timings", w.Timings),

@@ -200,6 +200,7 @@ func (e *encoder) member(m record.Member) {
 	e.check("member: version", checkText(m.Version, MaxIdentity))
 	e.check("member: drift", checkCount(m.DriftPPM, maxDrift))
 	e.check("member: longest lease", checkCount(m.LongestLease, longestLease))
+	e.check("member: owed lease", checkCount(m.OwedLease, longestLease))
 	e.check("member: rules", checkText(m.Rules, MaxIdentity))
 	e.check("member: timings", checkText(m.Timings, MaxIdentity))
 	e.check("member: places", checkText(m.Places, MaxIdentity))
@@ -236,7 +237,7 @@ func (e *encoder) member(m record.Member) {
 	e.annotateJSON(MemberAnnotation, wireMember{
 		Identity: m.Identity, Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, Ready: m.Ready,
 		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing, Open: m.Open,
-		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings, Places: m.Places,
+		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Owed: m.OwedLease, Rules: m.Rules, Timings: m.Timings, Places: m.Places,
 		Protocol: m.Protocol, Disowned: disowned, Proofs: m.Proofs, Container: container, RenewMillis: m.RenewInterval.Milliseconds(),
 		Lacks: lacks, Lags: short(m.Lags),
 	})

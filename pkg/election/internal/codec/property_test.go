@@ -47,6 +47,7 @@ func members(t *rapid.T) *record.Member {
 		Preference: words.Draw(t, "preference"),
 		Config:     words.Draw(t, "config"),
 		Fallen:     rapid.IntRange(0, 1<<30).Draw(t, "fallen"),
+		OwedLease:  rapid.IntRange(0, int(record.MaxLeaseDuration/time.Second)).Draw(t, "owed lease"),
 	}
 	m.Standing = rapid.SliceOfN(words, 1, 5).Draw(t, "standing")
 	if rapid.Bool().Draw(t, "in good standing") {

@@ -44,6 +44,7 @@ type wireMember struct {
 	Version     string         `json:"version,omitempty"`
 	DriftPPM    int            `json:"driftPPM,omitempty"`
 	Longest     int            `json:"longestLeaseSeconds,omitempty"`
+	Owed        int            `json:"owedLeaseSeconds,omitempty"`
 	Rules       string         `json:"rules,omitempty"`
 	Timings     string         `json:"timings,omitempty"`
 	Places      string         `json:"places,omitempty"`

@@ -38,6 +38,27 @@ var absenceRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestAUsedSlotStillTellsOfALongerLease",
 	},
 	{
+		name: "published/owed-and-not-waited-for", rule: "published-before-held: members wait for what a session of their configuration owes",
+		file: "pkg/election/internal/session/unlike.go",
+		old:  "	return by.owed\n",
+		new:  "	return 0\n",
+		pkg:  "pkg/election", test: "TestABlankedLockOfAFormerMember",
+	},
+	{
+		name: "published/owed-by-none-that-left", rule: "published-before-held: what a member owes counts after it left",
+		file: "pkg/election/internal/session/stated.go",
+		old:  "s.stated.left && s.stated.owed == 0 {",
+		new:  "s.stated.left {",
+		pkg:  "pkg/election/internal/session", test: "TestWhatIsOwedCounts",
+	},
+	{
+		name: "published/edit-is-owed", rule: "published-before-held: a slot owes no lease that nobody waited for",
+		file: "pkg/election/internal/session/slots.go",
+		old:  "d.outlasts(&s.stated, own)",
+		new:  "s.stated.longest()",
+		pkg:  "pkg/election/internal/session", test: "TestAnEditedLeaseIsNotOwed",
+	},
+	{
 		name: "absence/from-the-creation", rule: "absence-counts: the wait runs from the absence",
 		file: "pkg/election/internal/machine/lock.go",
 		old:  "			free = min(free, at)\n",

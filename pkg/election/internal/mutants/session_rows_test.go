@@ -68,8 +68,8 @@ var sessionRows = []row{
 	{
 		name: "session/believes-an-edited-member", rule: "observers-clock: what a member says of its leases counts beside its beat",
 		file: "pkg/election/internal/session/unlike.go",
-		old:  "by.longest())\n",
-		new:  "max(s.record.Member.Longest(), by.duration))\n",
+		old:  "		by := &s.stated\n",
+		new:  "		said := s.stated\n		by := &said\n		if m := s.record.Member; m != nil {\n			by.setup = m.Setup\n		}\n",
 		pkg:  "pkg/election/internal/session", test: "TestOthersAreWaitedForAsLongAsTheyMeant",
 	},
 	{

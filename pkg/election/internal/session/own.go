@@ -131,7 +131,7 @@ func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
-// The session sets Fallen, Deaths and RenewInterval itself. It publishes what it owes.
+// The session sets Fallen, OwedLease, Deaths and RenewInterval itself. It publishes what it owes.
 func (o *Own) Publish(m record.Member) { o.member = complete(o.cfg, m) }
 
 // Leave ends the session, once every runner has returned and every lock is released.
@@ -328,7 +328,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		free := o.dir.freeSlot(o.cfg.Host, now, o.unfit)
 		o.countFallen()
 		o.slot, o.onto = free.Name, free.Version
-		o.deaths, o.owed = o.dir.deathsIn(free.Name), o.dir.owedBy(free.Name, now)
+		o.deaths, o.owed = o.dir.deathsIn(free.Name), o.dir.owedBy(free.Name, now, &o.member)
 		r := o.record(now)
 		if free.Record != nil {
 			r.Transitions = record.NextTransitions(free.Record.Transitions)
@@ -362,11 +362,15 @@ func (o *Own) says(now record.Instant) record.Member {
 	m := o.member
 	m.Fallen, m.Deaths = o.fallenNow(now), o.deaths
 	if now < o.owed.until {
-		m.LongestLease = max(m.LongestLease, int((o.owed.lease+time.Second-1)/time.Second))
+		m.LongestLease = max(m.LongestLease, seconds(o.owed.lease))
+		m.OwedLease = seconds(o.owed.unlike)
 		m.DriftPPM = max(m.DriftPPM, o.owed.ppm)
 	}
 	return m
 }
+
+// seconds is d in whole seconds, rounded up.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 func (o *Own) record(now record.Instant) record.Record {
 	m := o.says(now)

@@ -52,13 +52,16 @@ func (d *Directory) freeSlot(host string, now record.Instant, unfit map[string]r
 // its own are, until nobody waits for that member any more (rule published-before-held).
 type owed struct {
 	lease time.Duration
-	ppm   int
-	until record.Instant
+	// unlike is the lease for which also those wait who have the configuration of the session that owes: zero if the former
+	// member had it, too, and owed nothing.
+	unlike time.Duration
+	ppm    int
+	until  record.Instant
 }
 
-// owedBy returns what a session owes if it takes the slot now. It does not matter whether the former member ended its
+// owedBy returns what a session of own owes if it takes the slot now. It does not matter whether the former member ended its
 // session itself: it may have owed something, too.
-func (d *Directory) owedBy(name string, now record.Instant) owed {
+func (d *Directory) owedBy(name string, now record.Instant, own *record.Member) owed {
 	s := d.slot(name)
 	if s == nil {
 		return owed{}
@@ -67,5 +70,5 @@ func (d *Directory) owedBy(name string, now record.Instant) owed {
 	if s.ended {
 		from = s.changedAt
 	}
-	return owed{s.stated.longest(), s.stated.setup.DriftPPM, d.overAfter(from, s)}
+	return owed{s.stated.longest(), d.outlasts(&s.stated, own), s.stated.setup.DriftPPM, d.overAfter(from, s)}
 }

@@ -41,13 +41,18 @@ func (h *host) shows(now record.Instant, name string, r record.Record) {
 
 // starts begins the next member of the host, which knows nothing but the first list: what the slots show now.
 func (h *host) starts(now record.Instant, identity string, p published) {
+	h.startsAs(now, record.Member{Identity: identity, Setup: p.setup()})
+}
+
+// startsAs is starts for a member of which more is given.
+func (h *host) startsAs(now record.Instant, as record.Member) {
 	all := make([]Shown, 0, len(h.slots))
 	for _, s := range h.slots {
 		all = append(all, Shown{s.name, s.record, s.version})
 	}
 	h.Directory = NewDirectory("g", h.timing)
 	h.List(now, now, h.revision, all)
-	h.own = NewOwn(Config{Group: "g", Host: "h", Timing: h.timing}, h.Directory, record.Member{Identity: identity, Setup: p.setup()})
+	h.own = NewOwn(Config{Group: "g", Host: "h", Timing: h.timing}, h.Directory, as)
 	h.steps(now)
 }
 
@@ -162,4 +167,52 @@ func TestManyRestartsUseOneSlot(t *testing.T) {
 	h.starts(now, "h_100", short)
 	h.steps(now + waits)
 	h.wants("in the end", short)
+}
+
+// TestWhatIsOwedCounts checks that members wait for what a session owes, although its configuration is theirs, and that its
+// own member does. The longer lease alone would not count: as far as they know, a stranger may have edited it.
+func TestWhatIsOwedCounts(t *testing.T) {
+	h := newHost(t)
+	own := func(identity string) record.Member {
+		return record.Member{Identity: identity, Config: "short", Setup: short.setup()}
+	}
+	h.startsAs(second, record.Member{Identity: "h_1", Config: "longer", Setup: longer.setup()})
+	h.dies(10 * second)
+	h.startsAs(20*second, own("h_2"))
+	meant := record.Bounds{LeaseDuration: longer.lease, Drift: 0.02}
+	wants := func(when string, at record.Instant, identity string, want record.Bounds) {
+		t.Helper()
+		if b := h.Bounds(at, own(identity)); b != want {
+			t.Errorf("%s: %s waits by %v, want %v", when, identity, b, want)
+		}
+	}
+	wants("after the first", 21*second, "h_2", meant)
+	wants("after the first", 21*second, "y_1", meant)
+	h.dies(30 * second)
+	h.startsAs(40*second, own("h_3"))
+	wants("after the second", 41*second, "y_1", meant)
+	h.leaves(45 * second)
+	wants("once the third left", 46*second, "y_1", meant)
+	wants("long after the third left", 45*second+waits, "y_1", record.Bounds{})
+	h.startsAs(50*second, own("h_4"))
+	h.steps(50*second + waits)
+	wants("in the end", 50*second+waits, "h_4", record.Bounds{})
+	wants("in the end", 50*second+waits, "y_1", record.Bounds{Drift: 0.01})
+}
+
+// TestAnEditedLeaseIsNotOwed checks that a longer lease which only a stranger's edit gave a member of our configuration does not
+// go on counting once another session uses its slot: nobody waited for it before.
+func TestAnEditedLeaseIsNotOwed(t *testing.T) {
+	h := newHost(t)
+	own := func(identity string) record.Member {
+		return record.Member{Identity: identity, Config: "short", Setup: short.setup()}
+	}
+	edited := own("h_1")
+	edited.LongestLease = 3600
+	h.startsAs(second, edited)
+	h.dies(10 * second)
+	h.startsAs(20*second, own("h_2"))
+	if b, want := h.Bounds(21*second, own("y_1")), (record.Bounds{Drift: 0.01}); b != want {
+		t.Errorf("others wait by %v, want %v", b, want)
+	}
 }

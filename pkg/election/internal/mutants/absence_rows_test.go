@@ -26,15 +26,15 @@ var absenceRows = []row{
 	{
 		name: "published/slot-forgets-the-drift", rule: "published-before-held: a slot tells of a larger drift, too",
 		file: "pkg/election/internal/session/own.go",
-		old:  "max(m.DriftPPM, o.owed.ppm)",
+		old:  "max(m.DriftPPM, to.setup.DriftPPM)",
 		new:  "m.DriftPPM",
 		pkg:  "pkg/election/internal/session", test: "TestASlotTellsOfALongerLease",
 	},
 	{
 		name: "published/left-slot-owes-nothing", rule: "published-before-held: a member that left may have owed something, too",
 		file: "pkg/election/internal/session/slots.go",
-		old:  "	if s == nil {\n		return owed{}\n",
-		new:  "	if s == nil || s.stated.left {\n		return owed{}\n",
+		old:  "	if s == nil || s.stated.identity == \"\" {\n		return owed{}\n",
+		new:  "	if s == nil || s.stated.identity == \"\" || s.stated.left {\n		return owed{}\n",
 		pkg:  "pkg/election/internal/session", test: "TestAUsedSlotStillTellsOfALongerLease",
 	},
 	{
@@ -52,10 +52,24 @@ var absenceRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestWhatIsOwedCounts",
 	},
 	{
-		name: "published/edit-is-owed", rule: "published-before-held: a slot owes no lease that nobody waited for",
+		name: "published/owed-as-it-began", rule: "published-before-held: what a session owes depends on its present configuration",
+		file: "pkg/election/internal/session/own.go",
+		old:  "seconds(o.dir.outlasts(to, &o.member))",
+		new:  "seconds(o.dir.outlasts(to, &o.published))",
+		pkg:  "pkg/election/internal/session", test: "TestWhatIsOwedCountsOnceTheConfigurationChanges",
+	},
+	{
+		name: "published/owed-by-nobody", rule: "published-before-held: a slot that tells of no member owes nothing",
 		file: "pkg/election/internal/session/slots.go",
-		old:  "d.outlasts(&s.stated, own)",
-		new:  "s.stated.longest()",
+		old:  "	if s == nil || s.stated.identity == \"\" {\n		return owed{}\n",
+		new:  "	if s == nil {\n		return owed{}\n",
+		pkg:  "pkg/election/internal/session", test: "TestAnEditedLeaseIsNotOwed",
+	},
+	{
+		name: "published/edit-is-owed", rule: "published-before-held: a slot owes no lease that nobody waited for",
+		file: "pkg/election/internal/session/own.go",
+		old:  "seconds(o.dir.outlasts(to, &o.member))",
+		new:  "seconds(to.longest())",
 		pkg:  "pkg/election/internal/session", test: "TestAnEditedLeaseIsNotOwed",
 	},
 	{

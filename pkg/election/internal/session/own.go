@@ -328,7 +328,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		free := o.dir.freeSlot(o.cfg.Host, now, o.unfit)
 		o.countFallen()
 		o.slot, o.onto = free.Name, free.Version
-		o.deaths, o.owed = o.dir.deathsIn(free.Name), o.dir.owedBy(free.Name, now, &o.member)
+		o.deaths, o.owed = o.dir.deathsIn(free.Name), o.dir.owedBy(free.Name, now)
 		r := o.record(now)
 		if free.Record != nil {
 			r.Transitions = record.NextTransitions(free.Record.Transitions)
@@ -362,9 +362,9 @@ func (o *Own) says(now record.Instant) record.Member {
 	m := o.member
 	m.Fallen, m.Deaths = o.fallenNow(now), o.deaths
 	if now < o.owed.until {
-		m.LongestLease = max(m.LongestLease, seconds(o.owed.lease))
-		m.OwedLease = seconds(o.owed.unlike)
-		m.DriftPPM = max(m.DriftPPM, o.owed.ppm)
+		to := &o.owed.to
+		m.LongestLease, m.OwedLease = max(m.LongestLease, seconds(to.longest())), seconds(o.dir.outlasts(to, &o.member))
+		m.DriftPPM = max(m.DriftPPM, to.setup.DriftPPM)
 	}
 	return m
 }

@@ -200,19 +200,42 @@ func TestWhatIsOwedCounts(t *testing.T) {
 	wants("in the end", 50*second+waits, "y_1", record.Bounds{Drift: 0.01})
 }
 
-// TestAnEditedLeaseIsNotOwed checks that a longer lease which only a stranger's edit gave a member of our configuration does not
-// go on counting once another session uses its slot: nobody waited for it before.
-func TestAnEditedLeaseIsNotOwed(t *testing.T) {
+// TestWhatIsOwedCountsOnceTheConfigurationChanges checks the same for a session that had its former member's configuration when it
+// took the slot, and has another one since.
+func TestWhatIsOwedCountsOnceTheConfigurationChanges(t *testing.T) {
 	h := newHost(t)
-	own := func(identity string) record.Member {
-		return record.Member{Identity: identity, Config: "short", Setup: short.setup()}
-	}
-	edited := own("h_1")
-	edited.LongestLease = 3600
-	h.startsAs(second, edited)
+	was := record.Member{Identity: "h_1", Config: "longer", Setup: longer.setup()}
+	h.startsAs(second, was)
 	h.dies(10 * second)
-	h.startsAs(20*second, own("h_2"))
-	if b, want := h.Bounds(21*second, own("y_1")), (record.Bounds{Drift: 0.01}); b != want {
+	is := was
+	is.Identity = "h_2"
+	h.startsAs(20*second, is)
+	is.Config, is.Setup = "short", short.setup()
+	h.own.Publish(is)
+	h.steps(21 * second)
+	is.Identity = "y_1"
+	if b, want := h.Bounds(22*second, is), (record.Bounds{LeaseDuration: longer.lease, Drift: 0.02}); b != want {
 		t.Errorf("others wait by %v, want %v", b, want)
+	}
+}
+
+// TestAnEditedLeaseIsNotOwed checks that a longer lease which only a stranger's edit gave a member of our configuration, or the
+// record of no member, does not go on counting once another session uses its slot: nobody waited for it before.
+func TestAnEditedLeaseIsNotOwed(t *testing.T) {
+	for what, edit := range map[string]func(*record.Record){
+		"of a member": func(r *record.Record) { r.Member.LongestLease = 3600 },
+		"of nobody":   func(r *record.Record) { r.Member, r.Mark.Duration = nil, time.Hour },
+	} {
+		h := newHost(t)
+		own := func(identity string) record.Member {
+			return record.Member{Identity: identity, Config: "short", Setup: short.setup()}
+		}
+		h.startsAs(second, own("h_1"))
+		h.dies(10 * second)
+		edit(h.slots[0].record)
+		h.startsAs(20*second, own("h_2"))
+		if b, want := h.Bounds(21*second, own("y_1")), (record.Bounds{Drift: 0.01}); b != want {
+			t.Errorf("%s: others wait by %v, want %v", what, b, want)
+		}
 	}
 }

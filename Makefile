@@ -93,12 +93,13 @@ test-trees: $(UML) ## limits of process trees, in a kernel of their own
 	dpkg -x .cache/uml/user-mode-linux_*.deb .cache/tools
 	touch '$@'
 
-# The rows of the table to run: all, or part of a name.
+# The rows of the tables to run: all, or part of a name. The tests try a sample of each table.
 MUTANTS ?= all
 
 .PHONY: mutants
-mutants: bin/devcluster ## break each rule of the product's table, and show which test finds it (MUTANTS=part of a name)
-	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) PRIMACY_MUTANTS=$(MUTANTS) go test -count=1 -timeout=0 -v -run '^(TestMutantsDie|TestRowsFit)$$' ./pkg/election/internal/mutants
+mutants: bin/devcluster ## break each rule of the tables, and show which test, seed or path finds it (MUTANTS=part of a name)
+	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) PRIMACY_MUTANTS=$(MUTANTS) go test -count=1 -timeout=0 -p 1 -v -run '^(TestMutantsDie|TestRowsFit)$$' \
+		./pkg/election/internal/mutants ./pkg/election/internal/sim ./pkg/election/internal/sim/explore
 
 .PHONY: lint
 lint: check gosec vulncheck ## check, and look for insecure code and known vulnerabilities

@@ -6,60 +6,156 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// TestAHostComesBackWithAShorterLease checks rule published-before-held. A member loses its session, and its lock is
-// deleted. The store shows it neither, so it works on for its longer lease. Another member joins from the same host with a
-// shorter lease. A member that joins still later knows the longer lease all the same, and waits for it.
+// These tests check rule published-before-held for a member that is cut off while it leads for its longer lease, and works on
+// until that is over. Another member ends its session, the next member of its host uses the session's slot, and a stranger
+// deletes or blanks the lock. Members with a shorter lease must wait for the longer one all the same.
+
+// longerLeases are a group with one election, whose members lead for 60 s by their locks' own records.
+func longerLeases(t *testing.T) *group {
+	g := newGroup(t, "a").byRecord()
+	g.stop = time.Second
+	g.bend = leases(60 * time.Second)
+	return g
+}
+
+func leases(lease time.Duration) func(*election.Config, *election.Spec) {
+	return func(c *election.Config, s *election.Spec) {
+		quick(c, s)
+		s.Timing.LeaseDuration = lease
+	}
+}
+
+// cutOff has the host's member lead, and cuts it off. A member that bend changes ends its session.
+func cutOff(g *group, host string, bend func(*election.Config, *election.Spec)) (former, m1 *member) {
+	former = g.join(host, "stable", stable)
+	after(100 * time.Second)
+	g.wantLeader("a", former, former)
+	g.bend = bend
+	m1 = g.join("m1", "stable", stable)
+	after(10 * time.Second)
+	hangAll(former.store)
+	after(22 * time.Second)
+	return former, m1
+}
+
+// isLed checks that somebody leads in the end.
+func isLed(g *group) {
+	g.t.Helper()
+	after(90 * time.Second)
+	if r := g.realm.Read("a").Record; r == nil || r.Holder == "" {
+		g.t.Errorf("nobody leads in the end: %+v", r)
+	}
+}
+
+func (g *group) blanks(name string) {
+	g.realm.Edit(name, func(o *codec.Object) { *o = codec.Object{} })
+}
+
+// reload gives the member's election a leaseDuration.
+func (g *group) reload(m *member, lease time.Duration) {
+	var c election.Config
+	spec := election.Spec{Name: "a", Renewal: "record"}
+	g.bend(&c, &spec)
+	spec.Timing.LeaseDuration = lease
+	if err := m.manager.Apply(election.Change{Put: []election.Entry{{Spec: spec, Runner: g.judge.runner(m.name, g.stop)}}}); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+var losses = map[string]func(*group){
+	"blanked": func(g *group) { g.blanks("a") },
+	"deleted": func(g *group) { g.realm.Delete("a") },
+}
+
+// TestAHostComesBackWithAShorterLease has the host come back with a shorter lease.
 func TestAHostComesBackWithAShorterLease(t *testing.T) {
-	comesBack(t, nil, func(g *group) {
-		if !g.realm.Delete("a") {
-			t.Error("no lock was held")
-		}
-	})
+	for what, lose := range losses {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := longerLeases(t)
+				former, m1 := cutOff(g, "h", leases(5*time.Second))
+				again := g.join("h", "stable", stable)
+				after(5 * time.Second)
+				lose(g)
+				m2 := g.join("m2", "stable", stable)
+				isLed(g)
+				former.store.Heal()
+				g.end(former, m1, again, m2)
+			})
+		})
+	}
 }
 
-// TestABlankedLockOfAFormerMember checks the same for a lock that a stranger blanks instead. It names nobody whose lease could be
-// looked up, and all members whose sessions are left have one configuration. So only what one of them owes tells of the longer
-// lease.
-func TestABlankedLockOfAFormerMember(t *testing.T) {
-	comesBack(t, []string{"a"}, func(g *group) {
-		g.realm.Edit("a", func(o *codec.Object) { *o = codec.Object{} })
-	})
+// TestAHostComesBackAndLeaves has the host come back with the longer lease, and leave.
+func TestAHostComesBackAndLeaves(t *testing.T) {
+	for what, lose := range losses {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := longerLeases(t)
+				former, m1 := cutOff(g, "h", g.bend)
+				again := g.join("h", "stable", stable)
+				after(3 * time.Second)
+				again.leave(t)
+				m1.leave(t)
+				lose(g)
+				g.bend = leases(5 * time.Second)
+				m2 := g.join("m2", "stable", stable)
+				isLed(g)
+				former.store.Heal()
+				g.end(former, m2)
+			})
+		})
+	}
 }
 
-// comesBack has a host come back with a shorter lease while its former member is cut off and at work. Then lost does something
-// to the former member's lock, and another member joins. The members between those two take part in the named elections.
-func comesBack(t *testing.T, names []string, lost func(*group)) {
-	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a").byRecord()
-		g.stop = time.Second
-		bend := func(lease time.Duration) func(*election.Config, *election.Spec) {
-			return func(c *election.Config, s *election.Spec) {
-				quick(c, s)
-				s.Timing.LeaseDuration = lease
+// TestAHostComesBackAndReloads has the host come back with the longer lease, and reload to a shorter one, whether or not its
+// session can be written meanwhile.
+func TestAHostComesBackAndReloads(t *testing.T) {
+	for _, hangs := range []bool{false, true} {
+		inBubble(t, func(t *testing.T) {
+			g := longerLeases(t)
+			g.bend = func(c *election.Config, s *election.Spec) {
+				leases(60*time.Second)(c, s)
+				c.Timing, _ = record.Profile("default") // a session that lasts longer than its writes hang
 			}
-		}
-		g.bend = bend(60 * time.Second)
+			former, m1 := cutOff(g, "h", g.bend)
+			again := g.join("h", "stable", stable)
+			after(4 * time.Second)
+			m1.leave(t)
+			g.blanks("a")
+			if hangs {
+				again.store.On(memory.Put, memory.Named("primacy-edge-h-0", memory.Hang()))
+			}
+			g.reload(again, 5*time.Second)
+			after(12 * time.Second)
+			again.store.Heal()
+			isLed(g)
+			former.store.Heal()
+			g.end(former, again)
+		})
+	}
+}
+
+// TestAHostThatLeftComesBackWithAShorterLease checks that nobody waits for a longer lease after an update in good order: its
+// member ended its session itself.
+func TestAHostThatLeftComesBackWithAShorterLease(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := longerLeases(t)
+		g.names = []string{"z"}
 		former := g.join("h", "stable", stable)
 		after(100 * time.Second)
-		g.wantLeader("a", former, former)
-		g.bend = bend(5 * time.Second)
-		g.names = names
-		m1 := g.join("m1", "stable", stable)
-		after(10 * time.Second)
-		hangAll(former.store)
-		after(8 * time.Second) // m1 ends its session
-		again := g.join("h", "stable", stable)
-		after(5 * time.Second)
-		lost(g)
+		former.leave(t)
 		g.names = []string{"a"}
-		m2 := g.join("m2", "stable", stable)
-		after(90 * time.Second)
-		if l := leaders(m1, again, m2)["a"]; len(l) != 1 {
-			t.Errorf("a is led by %v, want one of those that are not cut off", l)
+		g.bend = leases(5 * time.Second)
+		again, m2 := g.join("h", "stable", stable), g.join("m2", "stable", stable)
+		after(10 * time.Second)
+		if l := leaders(again, m2)["a"]; len(l) != 1 {
+			t.Errorf("10 s later a is led by %v", l)
 		}
-		former.store.Heal()
-		g.end(former, m1, again, m2)
+		g.end(again, m2)
 	})
 }

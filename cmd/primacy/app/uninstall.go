@@ -137,8 +137,8 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 		}
 	}
 	for _, m := range report.Members {
-		if _, setup := m.Publishes(); m.Group == u.group && m.State != status.Ended {
-			u.published = max(u.published, setup.Longest())
+		if m.Group == u.group && m.State != status.Ended {
+			u.published = max(u.published, m.LongestLease())
 		}
 	}
 	found, err := u.find(looking)

@@ -149,10 +149,9 @@ type Member struct {
 	// Fallen counts the earlier sessions of the same Pod or host that their owners did not
 	// end; zero again after the member has lived twice its probation.
 	Fallen int
-	// OwedLease is the longest lease, in seconds, of earlier members of the session's slot that may still be at work. Members
-	// with this one's configuration wait for it, although they need not wait for a LongestLease beside it. The session sets
-	// it itself.
-	OwedLease int
+	// Predecessors are earlier members of the session's slot that may still be at work: nothing else in the store may tell of
+	// them. The session sets them itself.
+	Predecessors []Predecessor
 	// Standing lists elections in which the member's runners failed lately, or are not ready for a term.
 	// EveryElection alone means more elections than fit into the list.
 	Standing []string
@@ -180,6 +179,30 @@ type Member struct {
 	// Deaths are the members of this slot that were proved dead, the latest last. In a session that was ended
 	// by a proof, the last one is its own member's. The session sets them itself.
 	Deaths []Death
+}
+
+// Predecessor is what a session still says of earlier members of its slot, all with one configuration. They did not end their
+// sessions themselves.
+type Predecessor struct {
+	// Config and Timings are as in Member and Setup.
+	Config, Timings string
+	// LongestLease is their longest lease, and SessionLease that of their sessions, in seconds.
+	LongestLease, SessionLease int
+	DriftPPM                   int
+	// For is how long they may still be at work after this was written, in seconds.
+	For int
+}
+
+// MostPredecessors is how many Predecessors a session has room for.
+const MostPredecessors = 4
+
+// LongestOfAll is the longest lease of the member and its predecessors.
+func (m *Member) LongestOfAll() time.Duration {
+	longest := m.LongestLease
+	for _, p := range m.Predecessors {
+		longest = max(longest, p.LongestLease)
+	}
+	return time.Duration(longest) * time.Second
 }
 
 // Lack is why the runners of an election are not ready.
@@ -244,10 +267,11 @@ func (s Setup) Drift() float64 { return float64(s.DriftPPM) / 1e6 }
 // Longest is LongestLease as a duration.
 func (s Setup) Longest() time.Duration { return time.Duration(s.LongestLease) * time.Second }
 
-// Equal says whether m and o publish the same, apart from Lacks and Lags.
+// Equal says whether m and o publish the same, apart from Lacks and Lags, and from Predecessors, which a take of the slot brings
+// and time takes away.
 func (m *Member) Equal(o *Member) bool {
 	return m.Identity == o.Identity && m.Revision == o.Revision && m.Location == o.Location && m.Weight == o.Weight &&
-		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.OwedLease == o.OwedLease && m.Setup == o.Setup &&
+		m.Ready == o.Ready && m.Preference == o.Preference && m.Config == o.Config && m.Fallen == o.Fallen && m.Setup == o.Setup &&
 		slices.Equal(m.Standing, o.Standing) && slices.Equal(m.Open, o.Open) && slices.Equal(m.Disowned, o.Disowned) &&
 		slices.Equal(m.Proofs, o.Proofs) && m.RenewInterval == o.RenewInterval && m.Container == o.Container && slices.Equal(m.Deaths, o.Deaths)
 }

@@ -100,6 +100,9 @@ func (m Member) Publishes() (elections string, setup record.Setup) {
 	return m.says.Config, m.says.Setup
 }
 
+// LongestLease is the longest lease of the member, and of earlier members of its session's slot that may still be at work.
+func (m Member) LongestLease() time.Duration { return m.says.LongestOfAll() }
+
 // NotLooked returns the namespaces, sorted, that hold locks of the member's elections and that the report left out, since
 // its Selection names no lock there. It is empty for a member that has ended.
 func (m Member) NotLooked() []string { return m.unlooked }

@@ -91,11 +91,15 @@ func endOf(r *record.Record) time.Time {
 	return r.Renewed
 }
 
-// quiet is for how long others may still wait by what the session says of its member's leases: two of the longest ones.
-// Their clocks may be slow, and ours fast.
+// quiet is for how long others may still wait by what the session says of its member's leases, which is two of the longest
+// ones, and of its predecessors. Their clocks may be slow, and ours fast.
 func quiet(r *record.Record) time.Duration {
 	t := record.Timing{Drift: max(record.DefaultDrift, r.Member.Drift())}
-	return t.ObserverWait(t.ObserverWait(2 * max(r.Mark.Duration, r.Member.Longest(), time.Second)))
+	wait := t.ObserverWait(2 * max(r.Mark.Duration, r.Member.Longest(), time.Second))
+	for _, p := range r.Member.Predecessors {
+		wait = max(wait, time.Duration(p.For)*time.Second)
+	}
+	return t.ObserverWait(wait)
 }
 
 // List returns what the store shows now. The error is that of the first attempt.

@@ -238,6 +238,9 @@ func (p *decoder) claim(s string) *record.Claim {
 	}
 }
 
+// within clamps a stranger's number to what a member may publish.
+func within(n, most int) int { return min(max(n, 0), most) }
+
 // member returns nil if the annotation is not a valid member.
 func (p *decoder) member(s string) *record.Member {
 	const what = MemberAnnotation
@@ -263,13 +266,11 @@ func (p *decoder) member(s string) *record.Member {
 		Preference: p.text(what+": preference", w.Preference),
 		Config:     p.text(what+": config", w.Config),
 		Fallen:     w.Fallen,
-		OwedLease:  min(max(w.Owed, 0), longestLease), // a stranger's number, as those of Setup
 		Setup: record.Setup{
 			Places:  p.text(what+": places", w.Places),
 			Version: p.text(what+": version", w.Version), Rules: p.text(what+": rules", w.Rules), Timings: p.text(what+": timings", w.Timings),
-			// Clamp a stranger's numbers to what a member may publish.
-			DriftPPM: min(max(w.DriftPPM, 0), maxDrift), LongestLease: min(max(w.Longest, 0), longestLease),
-			Protocol: min(max(w.Protocol, 0), maxWeight),
+			DriftPPM: within(w.DriftPPM, maxDrift), LongestLease: within(w.Longest, longestLease),
+			Protocol: within(w.Protocol, maxWeight),
 		},
 	}
 	if c := w.Container; c != nil {
@@ -291,6 +292,13 @@ func (p *decoder) member(s string) *record.Member {
 	}
 	for _, l := range w.Lacks[:min(len(w.Lacks), record.MostLacks)] {
 		m.Lacks = append(m.Lacks, record.Lack{Election: p.text(what+": lacks", l.Election), Why: strings.Clone(cut(l.Why, MaxWhy))})
+	}
+	for _, e := range w.Predecessors[:min(len(w.Predecessors), record.MostPredecessors)] {
+		m.Predecessors = append(m.Predecessors, record.Predecessor{
+			Config: p.text(what+": predecessors", e.Config), Timings: p.text(what+": predecessors", e.Timings),
+			LongestLease: within(e.Longest, longestLease), SessionLease: within(e.Session, longestLease),
+			DriftPPM: within(e.DriftPPM, maxDrift), For: within(e.For, longestWork),
+		})
 	}
 	m.Lags = strings.Clone(cut(w.Lags, MaxWhy))
 	for _, d := range w.Disowned {

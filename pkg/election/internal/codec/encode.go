@@ -200,7 +200,6 @@ func (e *encoder) member(m record.Member) {
 	e.check("member: version", checkText(m.Version, MaxIdentity))
 	e.check("member: drift", checkCount(m.DriftPPM, maxDrift))
 	e.check("member: longest lease", checkCount(m.LongestLease, longestLease))
-	e.check("member: owed lease", checkCount(m.OwedLease, longestLease))
 	e.check("member: rules", checkText(m.Rules, MaxIdentity))
 	e.check("member: timings", checkText(m.Timings, MaxIdentity))
 	e.check("member: places", checkText(m.Places, MaxIdentity))
@@ -234,12 +233,22 @@ func (e *encoder) member(m record.Member) {
 		e.check("member: lacks", checkText(l.Election, MaxIdentity))
 		lacks = append(lacks, wireLack{l.Election, short(l.Why)})
 	}
+	var predecessors []wirePredecessor
+	for _, p := range m.Predecessors[:min(len(m.Predecessors), record.MostPredecessors)] {
+		e.check("member: predecessors: config", checkText(p.Config, MaxIdentity))
+		e.check("member: predecessors: timings", checkText(p.Timings, MaxIdentity))
+		e.check("member: predecessors: longest lease", checkCount(p.LongestLease, longestLease))
+		e.check("member: predecessors: session's lease", checkCount(p.SessionLease, longestLease))
+		e.check("member: predecessors: drift", checkCount(p.DriftPPM, maxDrift))
+		e.check("member: predecessors: for", checkCount(p.For, longestWork))
+		predecessors = append(predecessors, wirePredecessor{p.Config, p.Timings, p.LongestLease, p.SessionLease, p.DriftPPM, p.For})
+	}
 	e.annotateJSON(MemberAnnotation, wireMember{
 		Identity: m.Identity, Revision: m.Revision, Location: string(m.Location), Weight: m.Weight, Ready: m.Ready,
 		Preference: m.Preference, Config: m.Config, Fallen: m.Fallen, Standing: m.Standing, Open: m.Open,
-		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Owed: m.OwedLease, Rules: m.Rules, Timings: m.Timings, Places: m.Places,
+		Version: m.Version, DriftPPM: m.DriftPPM, Longest: m.LongestLease, Rules: m.Rules, Timings: m.Timings, Places: m.Places,
 		Protocol: m.Protocol, Disowned: disowned, Proofs: m.Proofs, Container: container, RenewMillis: m.RenewInterval.Milliseconds(),
-		Lacks: lacks, Lags: short(m.Lags),
+		Lacks: lacks, Lags: short(m.Lags), Predecessors: predecessors,
 	})
 }
 

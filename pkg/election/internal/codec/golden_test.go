@@ -60,10 +60,12 @@ func memberSession() record.Record {
 		Mark: &record.Mark{Identity: "edge-0_0a1b2c3d", Beat: 4, Duration: 15 * time.Second, Renewal: record.RenewalSession},
 		Member: &record.Member{
 			Identity: "edge-0_0a1b2c3d", Revision: "1-9-0", Location: record.Remote, Weight: 100, Ready: true,
-			Preference: "5f1c", Config: "77aa", Fallen: 1, OwedLease: 60, Standing: []string{"billing"}, Open: []string{"dns-sync"},
-			Lacks: []record.Lack{{Election: "billing", Why: "runner writer: no key for <billing> & co"}},
-			Lags:  "configuration refused: elections[0].name: must be set",
-			Setup: record.Setup{Protocol: 1}, Disowned: []record.Disowned{{Lock: "8f14e45f-ceea-467f-9575-1c4a5f3b2d10", Beat: 41}},
+			Preference: "5f1c", Config: "77aa", Fallen: 1, Standing: []string{"billing"},
+			Predecessors: []record.Predecessor{{Config: "77ab", Timings: "30c1", LongestLease: 60, SessionLease: 15, DriftPPM: 5000, For: 42}},
+			Open:         []string{"dns-sync"},
+			Lacks:        []record.Lack{{Election: "billing", Why: "runner writer: no key for <billing> & co"}},
+			Lags:         "configuration refused: elections[0].name: must be set",
+			Setup:        record.Setup{Protocol: 1}, Disowned: []record.Disowned{{Lock: "8f14e45f-ceea-467f-9575-1c4a5f3b2d10", Beat: 41}},
 		},
 		Group: "edge",
 	}

@@ -37,6 +37,8 @@ const (
 	maxWeight          = 1 << 30
 	maxDrift           = 500_000 // millionths
 	longestLease       = int(record.MaxLeaseDuration / time.Second)
+	// longestWork is for how long a member may be at work whose session another member ended: two leases, with any drift.
+	longestWork = 3 * longestLease
 )
 
 // Years of plausible times. No decision depends on a time, but a year outside these shows that no elector

@@ -47,7 +47,6 @@ func members(t *rapid.T) *record.Member {
 		Preference: words.Draw(t, "preference"),
 		Config:     words.Draw(t, "config"),
 		Fallen:     rapid.IntRange(0, 1<<30).Draw(t, "fallen"),
-		OwedLease:  rapid.IntRange(0, int(record.MaxLeaseDuration/time.Second)).Draw(t, "owed lease"),
 	}
 	m.Standing = rapid.SliceOfN(words, 1, 5).Draw(t, "standing")
 	if rapid.Bool().Draw(t, "in good standing") {
@@ -65,8 +64,23 @@ func members(t *rapid.T) *record.Member {
 		m.Container = rapid.Make[record.Container]().Draw(t, "container")
 		m.RenewInterval = time.Duration(rapid.Int64Range(0, record.MaxLeaseDuration.Milliseconds()).Draw(t, "renew interval")) * time.Millisecond
 	}
+	if rapid.Bool().Draw(t, "has predecessors") {
+		m.Predecessors = rapid.SliceOfN(predecessors, 1, record.MostPredecessors).Draw(t, "predecessors")
+	}
 	return m
 }
+
+var predecessors = rapid.Custom(func(t *rapid.T) record.Predecessor {
+	leases := rapid.IntRange(0, int(record.MaxLeaseDuration/time.Second))
+	return record.Predecessor{
+		Config:       words.Draw(t, "config"),
+		Timings:      words.Draw(t, "timings"),
+		LongestLease: leases.Draw(t, "longest lease"),
+		SessionLease: leases.Draw(t, "session's lease"),
+		DriftPPM:     rapid.IntRange(0, 100_000).Draw(t, "drift"),
+		For:          leases.Draw(t, "for"),
+	}
+})
 
 var deaths = rapid.Custom(func(t *rapid.T) record.Death {
 	return record.Death{

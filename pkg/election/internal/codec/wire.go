@@ -44,7 +44,6 @@ type wireMember struct {
 	Version     string         `json:"version,omitempty"`
 	DriftPPM    int            `json:"driftPPM,omitempty"`
 	Longest     int            `json:"longestLeaseSeconds,omitempty"`
-	Owed        int            `json:"owedLeaseSeconds,omitempty"`
 	Rules       string         `json:"rules,omitempty"`
 	Timings     string         `json:"timings,omitempty"`
 	Places      string         `json:"places,omitempty"`
@@ -57,6 +56,17 @@ type wireMember struct {
 	RenewMillis int64          `json:"renewMillis,omitempty"`
 	Lacks       []wireLack     `json:"lacks,omitempty"`
 	Lags        string         `json:"lags,omitempty"`
+
+	Predecessors []wirePredecessor `json:"predecessors,omitempty"`
+}
+
+type wirePredecessor struct {
+	Config   string `json:"config,omitempty"`
+	Timings  string `json:"timings,omitempty"`
+	Longest  int    `json:"longestLeaseSeconds,omitempty"`
+	Session  int    `json:"sessionLeaseSeconds,omitempty"`
+	DriftPPM int    `json:"driftPPM,omitempty"`
+	For      int    `json:"forSeconds,omitempty"`
 }
 
 type wireLack struct {

@@ -10,7 +10,9 @@ import (
 func asked() string { return os.Getenv("PRIMACY_MUTANTS") }
 
 // Asked says whether a test is to try the named mutant, whatever its sample is.
-func Asked(name string) bool { return asked() == "all" || asked() != "" && strings.Contains(name, asked()) }
+func Asked(name string) bool {
+	return asked() == "all" || asked() != "" && strings.Contains(name, asked())
+}
 
 // SampleOnly says whether a test is to try its sample.
 func SampleOnly() bool { return asked() == "" }

@@ -9,7 +9,7 @@ import (
 // continuations of one state.
 func (d *Directory) Clone() *Directory {
 	c := *d
-	c.slots = slices.Clone(d.slots) // a slot is never written to
+	c.slots = slices.Clone(d.slots) // a slot is never written to, nor is a list of predecessors
 	return &c
 }
 

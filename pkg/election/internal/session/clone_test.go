@@ -22,7 +22,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	if c.dir != e {
 		t.Error("a copy has the other's directory")
 	}
-	e.remove("a")
+	e.remove(1, "a")
 	c.sent = append(c.sent, sentBeat{beat: 2})
 	c.sent[0].beat = 3
 	c.fallen = slices.Delete(c.fallen, 0, 1)
@@ -44,7 +44,7 @@ func TestCloneSharesNothing(t *testing.T) {
 // TestCloneKnowsAllThatIsShared fails for a new field that an assignment of the struct does not copy, until
 // Clone handles the field and known lists it.
 func TestCloneKnowsAllThatIsShared(t *testing.T) {
-	known := []string{"Own.dir", "Own.fallen", "Own.ending", "Own.unfit", "Own.sent", "Own.deaths", "Directory.slots", "Directory.view"}
+	known := []string{"Own.dir", "Own.fallen", "Own.ending", "Own.unfit", "Own.sent", "Own.deaths", "Directory.slots", "Directory.view", "Own.predecessors", "Directory.predecessors"}
 	for _, of := range []reflect.Type{reflect.TypeFor[Own](), reflect.TypeFor[Directory]()} {
 		for i := range of.NumField() {
 			f := of.Field(i)

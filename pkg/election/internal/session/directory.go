@@ -37,6 +37,8 @@ type Directory struct {
 	// shows an older session that we do not know, that session was deleted since.
 	goneTo uint64
 	goneAt record.Instant
+	// predecessors are members whose slots are gone, or are used by others now. They may still be at work.
+	predecessors []predecessor
 	// longest is the longest leaseDuration that any session has published, of whatever group.
 	longest time.Duration
 	// others is what Bounds returned last.
@@ -87,8 +89,9 @@ func (d *Directory) slot(name string) *slot {
 	return nil
 }
 
-func (d *Directory) remove(name string) {
+func (d *Directory) remove(now record.Instant, name string) {
 	if at, exists := d.find(name); exists {
+		d.noteLast(now, d.slots[at])
 		d.slots = slices.Delete(d.slots, at, at+1)
 	}
 }
@@ -110,13 +113,24 @@ func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v
 	case exists && v.Revision <= d.slots[at].version.Revision:
 	case r == nil:
 		if exists {
+			d.noteLast(now, d.slots[at])
 			d.slots = slices.Delete(d.slots, at, at+1)
 		}
 		d.absent(now, v.Revision)
 	case exists:
-		d.slots[at] = d.after(now, d.slots[at], name, r, v)
+		before := d.slots[at]
+		s := d.after(now, before, name, r, v)
+		if s.owner != before.owner || v.UID != before.version.UID {
+			d.noteLast(now, before)
+		}
+		if s.owner != before.owner || s.beat > before.beat || v.UID != before.version.UID {
+			d.noteTold(now, s)
+		}
+		d.slots[at] = s
 	case v.Revision > d.goneTo:
-		d.slots = slices.Insert(d.slots, at, d.after(now, nil, name, r, v))
+		s := d.after(now, nil, name, r, v)
+		d.noteTold(now, s)
+		d.slots = slices.Insert(d.slots, at, s)
 	}
 }
 
@@ -137,7 +151,7 @@ func (d *Directory) returned(name string, v record.Version, sent record.Instant)
 // the answer is older than what we knew at that instant: the store was restored to an earlier state.
 func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record, v record.Version) bool {
 	if r == nil {
-		d.Vanished(name, sent)
+		d.Vanished(now, sent, name)
 		return true
 	}
 	known := d.slot(name)
@@ -159,9 +173,9 @@ func (s *slot) outlived(v record.Version) bool {
 
 // Vanished records that a consistent read, sent at the instant sent, found no object. It ignores that if we
 // have seen the object since.
-func (d *Directory) Vanished(name string, sent record.Instant) {
+func (d *Directory) Vanished(now, sent record.Instant, name string) {
 	if s := d.slot(name); s != nil && s.at <= sent {
-		d.remove(name)
+		d.remove(now, name)
 	}
 }
 
@@ -195,7 +209,11 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 		if s.version.Revision > revision && s.at < sent {
 			consistent = false // nobody deleted it: the list is from before it was made
 		}
-		return s.version.Revision <= revision
+		if s.version.Revision > revision {
+			return false
+		}
+		d.noteLast(now, s)
+		return true
 	})
 	d.synced = true
 	d.absent(now, revision)

@@ -47,8 +47,8 @@ type Own struct {
 	fallen []fallen
 	// deaths are those that the slot told of when we took it over.
 	deaths []record.Death
-	// owed is what the slot's former member published, and we go on publishing.
-	owed owed
+	// predecessors are the earlier members of the slot that we go on telling of.
+	predecessors []predecessor
 	// ending are the sessions of others that we asked to end, by name.
 	ending map[string]ending
 	lost   Reason
@@ -131,7 +131,7 @@ func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
-// The session sets Fallen, OwedLease, Deaths and RenewInterval itself. It publishes what it owes.
+// The session sets Fallen, Predecessors, Deaths and RenewInterval itself.
 func (o *Own) Publish(m record.Member) { o.member = complete(o.cfg, m) }
 
 // Leave ends the session, once every runner has returned and every lock is released.
@@ -328,7 +328,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		free := o.dir.freeSlot(o.cfg.Host, now, o.unfit)
 		o.countFallen()
 		o.slot, o.onto = free.Name, free.Version
-		o.deaths, o.owed = o.dir.deathsIn(free.Name), o.dir.owedBy(free.Name, now)
+		o.deaths, o.predecessors = o.dir.deathsIn(free.Name), o.dir.predecessorsIn(free.Name, now)
 		r := o.record(now)
 		if free.Record != nil {
 			r.Transitions = record.NextTransitions(free.Record.Transitions)
@@ -361,16 +361,9 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 func (o *Own) says(now record.Instant) record.Member {
 	m := o.member
 	m.Fallen, m.Deaths = o.fallenNow(now), o.deaths
-	if now < o.owed.until {
-		to := &o.owed.to
-		m.LongestLease, m.OwedLease = max(m.LongestLease, seconds(to.longest())), seconds(o.dir.outlasts(to, &o.member))
-		m.DriftPPM = max(m.DriftPPM, to.setup.DriftPPM)
-	}
+	m.Predecessors = tellOf(o.predecessors, now)
 	return m
 }
-
-// seconds is d in whole seconds, rounded up.
-func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 func (o *Own) record(now record.Instant) record.Record {
 	m := o.says(now)

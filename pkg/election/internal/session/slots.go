@@ -46,25 +46,3 @@ func (d *Directory) freeSlot(host string, now record.Instant, unfit map[string]r
 		}
 	}
 }
-
-// owed is what a slot's former member published. That member may still be at work, and the slot may be all that tells others how
-// long. So a session that takes the slot goes on publishing the former member's longest lease and drift, whatever its own are,
-// until nobody waits for that member any more (rule published-before-held).
-type owed struct {
-	to    stated
-	until record.Instant
-}
-
-// owedBy returns what a session owes if it takes the slot now: nothing if the slot tells of no member. It does not matter whether
-// the former member ended its session itself: it may have owed something, too.
-func (d *Directory) owedBy(name string, now record.Instant) owed {
-	s := d.slot(name)
-	if s == nil || s.stated.identity == "" {
-		return owed{}
-	}
-	from := now
-	if s.ended {
-		from = s.changedAt
-	}
-	return owed{s.stated, d.overAfter(from, s)}
-}

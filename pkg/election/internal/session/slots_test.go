@@ -24,8 +24,13 @@ type published struct {
 	ppm   int
 }
 
-func (p published) setup() record.Setup {
-	return record.Setup{LongestLease: int(p.lease / time.Second), DriftPPM: p.ppm}
+// member is one with its own configuration.
+func (p published) member(identity string) record.Member {
+	n := int(p.lease / time.Second)
+	return record.Member{
+		Identity: identity, Config: fmt.Sprint("c", n),
+		Setup: record.Setup{LongestLease: n, DriftPPM: p.ppm, Timings: fmt.Sprint("t", n)},
+	}
 }
 
 func newHost(t *testing.T) *host {
@@ -40,27 +45,9 @@ func (h *host) shows(now record.Instant, name string, r record.Record) {
 }
 
 // starts begins the next member of the host, which knows nothing but the first list: what the slots show now.
-func (h *host) starts(now record.Instant, identity string, p published) {
-	h.startsAs(now, record.Member{Identity: identity, Setup: p.setup()})
-}
-
-// startsAs is starts for a member of which more is given.
-func (h *host) startsAs(now record.Instant, as record.Member) {
-	all := make([]Shown, 0, len(h.slots))
-	for _, s := range h.slots {
-		all = append(all, Shown{s.name, s.record, s.version})
-	}
-	h.Directory = NewDirectory("g", h.timing)
-	h.List(now, now, h.revision, all)
+func (h *host) starts(now record.Instant, as record.Member) {
+	h.Directory = h.fresh(now)
 	h.own = NewOwn(Config{Group: "g", Host: "h", Timing: h.timing}, h.Directory, as)
-	h.steps(now)
-}
-
-// has changes what the present member publishes.
-func (h *host) has(now record.Instant, p published) {
-	m := h.own.member
-	m.Setup = p.setup()
-	h.own.Publish(m)
 	h.steps(now)
 }
 
@@ -86,156 +73,221 @@ func (h *host) dies(now record.Instant) {
 	h.shows(now, h.own.Name(), EndedRecord(h.slot(h.own.Name()).record, "x_1", "expired"))
 }
 
-// wants checks that the host uses its first slot only, and what that slot says.
-func (h *host) wants(when string, want published) {
+// used checks that the host uses its first slot only, and returns what that slot says of predecessors.
+func (h *host) used() []record.Predecessor {
 	h.t.Helper()
 	if len(h.slots) != 1 {
-		h.t.Fatalf("%s: the host has %d sessions", when, len(h.slots))
+		h.t.Fatalf("the host has %d sessions", len(h.slots))
 	}
-	if got := h.slots[0].record.Member.Setup; got != want.setup() {
-		h.t.Errorf("%s: the slot says %d s and %d ppm, want %v and %d", when, got.LongestLease, got.DriftPPM, want.lease, want.ppm)
-	}
+	return h.slots[0].record.Member.Predecessors
 }
 
-// owesFrom checks that the present member, whose own lease is short, publishes the longer one from then until nobody waits.
-func (h *host) owesFrom(now record.Instant) {
+// fresh is a directory that sees the store for the first time.
+func (h *host) fresh(now record.Instant) *Directory {
+	d := NewDirectory("g", h.timing)
+	d.List(now, now, h.revision, h.shown())
+	return d
+}
+
+// shown is what the store shows.
+func (h *host) shown() []Shown {
+	all := make([]Shown, 0, len(h.slots))
+	for _, s := range h.slots {
+		all = append(all, Shown{s.name, s.record, s.version})
+	}
+	return all
+}
+
+// wants checks by what a member waits, whose configuration is the shorter one: one that has seen all, and one that sees the store
+// for the first time. It also checks that the host uses its first slot only.
+func (h *host) wants(now record.Instant, want record.Bounds) {
 	h.t.Helper()
-	h.wants("at first", longer)
-	h.steps(now + waits - 1)
-	h.wants("while others still wait", longer)
-	h.steps(now + waits)
-	h.wants("once nobody waits", short)
+	h.used()
+	for who, d := range map[string]*Directory{"who has seen all": h.Directory, "at first sight": h.fresh(now)} {
+		if b := d.Bounds(now, short.member("y_1")); b != want {
+			h.t.Errorf("at %v, %s: waits by %v, want %v", time.Duration(now), who, b, want)
+		}
+	}
 }
 
 var (
 	short  = published{5 * time.Second, 10_000}
 	longer = published{60 * time.Second, 20_000}
+	// forLonger is how members with the shorter lease wait for one with the longer lease, and without it for nobody but
+	// themselves.
+	forLonger = record.Bounds{LeaseDuration: longer.lease, Drift: 0.02}
+	without   = record.Bounds{Drift: 0.01}
 )
 
 // waits is how long others may wait for a member with the longer lease whose session another member has ended.
 var waits = record.Instant(record.Timing{Drift: 0.01}.ObserverWait(2 * longer.lease))
 
-// TestASlotTellsOfALongerLease checks rule published-before-held for a host that comes back with a shorter lease and a
+// TestASlotTellsOfItsPredecessor checks rule published-before-held for a host that comes back with a shorter lease and a
 // smaller drift than those of its former member. Only that member's slot tells members that join later how long it may
-// still be at work. So the next session publishes both, until nobody waits for that member any more.
-func TestASlotTellsOfALongerLease(t *testing.T) {
+// still be at work. So the next session tells of it, until nobody waits for that member any more.
+func TestASlotTellsOfItsPredecessor(t *testing.T) {
 	h := newHost(t)
-	h.starts(second, "h_1", longer)
-	h.wants("the former member", longer)
+	h.starts(second, longer.member("h_1"))
+	h.wants(2*second, forLonger)
 	h.dies(10 * second)
-	h.starts(20*second, "h_2", short)
-	h.owesFrom(20 * second)
+	h.starts(20*second, short.member("h_2"))
+	want := record.Predecessor{Config: "c60", Timings: "t60", LongestLease: 60, SessionLease: 5, DriftPPM: 20_000, For: 122}
+	if got := h.used(); len(got) != 1 || got[0] != want {
+		t.Errorf("the slot tells of %+v, want %+v", got, want)
+	}
+	h.wants(21*second, forLonger)
+	h.steps(20*second + waits - 2)
+	h.wants(20*second+waits-1, forLonger)
+	h.steps(20*second + waits + second)
+	h.wants(20*second+waits+3*second, without)
+	if got := h.used(); len(got) != 0 {
+		t.Errorf("in the end the slot tells of %+v", got)
+	}
 }
 
-// TestAUsedSlotStillTellsOfALongerLease checks the same for a session whose lease was as long as that of the former member, and
-// is shorter now; and for one that follows it, though it left.
-func TestAUsedSlotStillTellsOfALongerLease(t *testing.T) {
+// TestASlotTellsOnAfterAnotherTake checks the same for a session that had its predecessor's configuration when it took the slot,
+// and has another one since; and for one that follows it, although it left.
+func TestASlotTellsOnAfterAnotherTake(t *testing.T) {
 	h := newHost(t)
-	h.starts(second, "h_1", longer)
+	h.starts(second, longer.member("h_1"))
 	h.dies(10 * second)
-	h.starts(20*second, "h_2", longer)
-	h.has(21*second, short)
-	h.wants("the next one, with shorter leases", longer)
+	h.starts(20*second, longer.member("h_2"))
+	h.own.Publish(short.member("h_2"))
+	h.wants(21*second, forLonger) // it has not said so yet
+	h.steps(21 * second)
+	h.wants(22*second, forLonger)
 	h.leaves(25 * second)
-	h.starts(30*second, "h_3", short)
-	h.wants("the third one", longer)
-	h.steps(30*second + waits)
-	h.wants("once nobody waits", short)
+	h.wants(26*second, forLonger)
+	h.starts(30*second, short.member("h_3"))
+	h.wants(31*second, forLonger)
+	h.leaves(35 * second)
+	h.wants(36*second, forLonger)
 }
 
-// TestAnExpiredSlotTellsOfALongerLease checks the same for a session that nobody had ended. From its end on, others may wait.
-func TestAnExpiredSlotTellsOfALongerLease(t *testing.T) {
+// TestATakerThatLeavesStillTells checks the same for a session with its predecessor's configuration that leaves with it.
+func TestATakerThatLeavesStillTells(t *testing.T) {
 	h := newHost(t)
-	h.starts(second, "h_1", longer)
-	h.own = NewOwn(Config{Group: "g", Host: "h", Timing: h.timing}, h.Directory, record.Member{Identity: "h_2", Setup: short.setup()})
-	h.steps(3600 * second)
-	h.owesFrom(3600 * second)
+	h.starts(second, longer.member("h_1"))
+	h.dies(10 * second)
+	h.starts(20*second, longer.member("h_2"))
+	h.leaves(25 * second)
+	h.wants(26*second, forLonger)
 }
 
-// TestManyRestartsUseOneSlot checks that a host which is started again and again has one session, whatever leases its
-// members have at first, and later.
+// TestWhoLeftIsNoPredecessor checks that nobody waits for a member that ended its session itself, before the next one takes its
+// slot or after.
+func TestWhoLeftIsNoPredecessor(t *testing.T) {
+	h := newHost(t)
+	h.starts(second, longer.member("h_1"))
+	h.leaves(10 * second)
+	h.wants(11*second, record.Bounds{})
+	h.starts(20*second, short.member("h_2"))
+	h.wants(21*second, without)
+}
+
+// TestAnExpiredSlotTellsOfItsMember checks the same for a session that nobody had ended. From its end on, others may wait.
+func TestAnExpiredSlotTellsOfItsMember(t *testing.T) {
+	h := newHost(t)
+	h.starts(second, longer.member("h_1"))
+	h.own = NewOwn(Config{Group: "g", Host: "h", Timing: h.timing}, h.Directory, short.member("h_2"))
+	h.steps(3600 * second)
+	h.wants(3600*second+waits-1, forLonger)
+	h.steps(3600*second + waits)
+	h.wants(3600*second+waits+3*second, without)
+}
+
+// TestManyRestartsUseOneSlot checks that a host which is started again and again has one session, which tells of a predecessor for
+// no longer than its members were up meanwhile.
 func TestManyRestartsUseOneSlot(t *testing.T) {
 	h := newHost(t)
-	now := second
+	h.starts(second, longer.member("h_0"))
+	h.dies(10 * second)
+	now := 20 * second
 	for n := range 100 {
-		h.starts(now, fmt.Sprintf("h_%d", n), short)
-		h.has(now+second, longer)
-		h.wants("a restart", longer)
-		h.dies(now + 10*second)
-		now += 20 * second
+		h.starts(now, short.member(fmt.Sprintf("h_%d", n+1)))
+		if n <= 6 {
+			h.wants(now+second, forLonger)
+		}
+		h.steps(now + 10*second)
+		h.steps(now + 20*second)
+		h.dies(now + 21*second)
+		now += 40 * second
 	}
-	h.starts(now, "h_100", short)
-	h.steps(now + waits)
-	h.wants("in the end", short)
+	h.starts(now, short.member("h_101"))
+	h.wants(now+second, without)
 }
 
-// TestWhatIsOwedCounts checks that members wait for what a session owes, although its configuration is theirs, and that its
-// own member does. The longer lease alone would not count: as far as they know, a stranger may have edited it.
-func TestWhatIsOwedCounts(t *testing.T) {
+// TestPredecessorsHaveRoom checks that a slot tells of as many predecessors as it has room for, and counts the others, too.
+func TestPredecessorsHaveRoom(t *testing.T) {
 	h := newHost(t)
-	own := func(identity string) record.Member {
-		return record.Member{Identity: identity, Config: "short", Setup: short.setup()}
+	now := second
+	for n := range 7 {
+		h.starts(now, published{time.Duration(70-n) * time.Second, 10_000 + n}.member(fmt.Sprintf("h_%d", n)))
+		h.dies(now + second)
+		now += 2 * second
 	}
-	h.startsAs(second, record.Member{Identity: "h_1", Config: "longer", Setup: longer.setup()})
-	h.dies(10 * second)
-	h.startsAs(20*second, own("h_2"))
-	meant := record.Bounds{LeaseDuration: longer.lease, Drift: 0.02}
-	wants := func(when string, at record.Instant, identity string, want record.Bounds) {
-		t.Helper()
-		if b := h.Bounds(at, own(identity)); b != want {
-			t.Errorf("%s: %s waits by %v, want %v", when, identity, b, want)
+	h.starts(now, short.member("h_8"))
+	if got := h.used(); len(got) != record.MostPredecessors {
+		t.Errorf("the slot tells of %d predecessors: %+v", len(got), got)
+	}
+	for n := range 7 {
+		own := published{time.Duration(70-n) * time.Second, 0}.member("y_1")
+		want := 70 * time.Second
+		if n == 0 {
+			want = 69 * time.Second // those with one's own configuration do not count
+		}
+		if b := h.Bounds(now+second, own); b.LeaseDuration < want || b.Drift < 0.010006 {
+			t.Errorf("%d: waits by %v, want %v", n, b, want)
 		}
 	}
-	wants("after the first", 21*second, "h_2", meant)
-	wants("after the first", 21*second, "y_1", meant)
-	h.dies(30 * second)
-	h.startsAs(40*second, own("h_3"))
-	wants("after the second", 41*second, "y_1", meant)
-	h.leaves(45 * second)
-	wants("once the third left", 46*second, "y_1", meant)
-	wants("long after the third left", 45*second+waits, "y_1", record.Bounds{})
-	h.startsAs(50*second, own("h_4"))
-	h.steps(50*second + waits)
-	wants("in the end", 50*second+waits, "h_4", record.Bounds{})
-	wants("in the end", 50*second+waits, "y_1", record.Bounds{Drift: 0.01})
 }
 
-// TestWhatIsOwedCountsOnceTheConfigurationChanges checks the same for a session that had its former member's configuration when it
-// took the slot, and has another one since.
-func TestWhatIsOwedCountsOnceTheConfigurationChanges(t *testing.T) {
-	h := newHost(t)
-	was := record.Member{Identity: "h_1", Config: "longer", Setup: longer.setup()}
-	h.startsAs(second, was)
-	h.dies(10 * second)
-	is := was
-	is.Identity = "h_2"
-	h.startsAs(20*second, is)
-	is.Config, is.Setup = "short", short.setup()
-	h.own.Publish(is)
-	h.steps(21 * second)
-	is.Identity = "y_1"
-	if b, want := h.Bounds(22*second, is), (record.Bounds{LeaseDuration: longer.lease, Drift: 0.02}); b != want {
-		t.Errorf("others wait by %v, want %v", b, want)
-	}
-}
-
-// TestAnEditedLeaseIsNotOwed checks that a longer lease which only a stranger's edit gave a member of our configuration, or the
-// record of no member, does not go on counting once another session uses its slot: nobody waited for it before.
-func TestAnEditedLeaseIsNotOwed(t *testing.T) {
-	for what, edit := range map[string]func(*record.Record){
-		"of a member": func(r *record.Record) { r.Member.LongestLease = 3600 },
-		"of nobody":   func(r *record.Record) { r.Member, r.Mark.Duration = nil, time.Hour },
+// TestWhoSawAPredecessorWaits checks that a member which saw a slot's former member waits for it, even if the next one does not
+// tell of it: it may be of an earlier version, or a stranger may have edited the slot, or deleted it.
+func TestWhoSawAPredecessorWaits(t *testing.T) {
+	for how, end := range map[string]func(h *host){
+		"used by another": func(h *host) {
+			h.shows(20*second, h.own.Name(), NewOwn(Config{Group: "g", Host: "h", Timing: h.timing}, NewDirectory("g", h.timing), short.member("h_2")).record(0))
+		},
+		"deleted":       func(h *host) { h.Observe(20*second, h.own.Name(), nil, record.Version{Revision: h.revision + 1}) },
+		"found deleted": func(h *host) { h.Vanished(20*second, 20*second, h.own.Name()) },
+		"not listed":    func(h *host) { h.List(20*second, 20*second, h.revision+1, nil) },
+		"made anew": func(h *host) {
+			r := *h.slots[0].record
+			h.Observe(20*second, h.own.Name(), &r, record.Version{UID: "new", Revision: h.revision + 1})
+			h.Observe(21*second, h.own.Name(), nil, record.Version{Revision: h.revision + 2})
+		},
 	} {
 		h := newHost(t)
-		own := func(identity string) record.Member {
-			return record.Member{Identity: identity, Config: "short", Setup: short.setup()}
-		}
-		h.startsAs(second, own("h_1"))
+		h.starts(second, longer.member("h_1"))
 		h.dies(10 * second)
-		edit(h.slots[0].record)
-		h.startsAs(20*second, own("h_2"))
-		if b, want := h.Bounds(21*second, own("y_1")), (record.Bounds{Drift: 0.01}); b != want {
-			t.Errorf("%s: others wait by %v, want %v", what, b, want)
+		end(h)
+		if b := h.Bounds(10*second+waits-1, short.member("y_1")); b != forLonger {
+			t.Errorf("%s: waits by %v, want %v", how, b, forLonger)
 		}
+	}
+}
+
+// TestNobodyIsNoPredecessor checks that a slot whose record tells of no member has none to tell of: a stranger may have edited it.
+func TestNobodyIsNoPredecessor(t *testing.T) {
+	h := newHost(t)
+	h.starts(second, short.member("h_1"))
+	h.dies(10 * second)
+	h.slots[0].record.Member, h.slots[0].record.Mark.Duration = nil, time.Hour
+	h.starts(20*second, short.member("h_2"))
+	h.wants(21*second, without)
+}
+
+// TestAnEditTellsOfNoPredecessor checks rule observers-clock: what a slot says of predecessors counts beside its beat.
+func TestAnEditTellsOfNoPredecessor(t *testing.T) {
+	h := newHost(t)
+	h.starts(second, short.member("h_1"))
+	r := *h.slots[0].record
+	m := *r.Member
+	m.Predecessors = []record.Predecessor{{Config: "x", LongestLease: 3600, For: 7200}}
+	r.Member = &m
+	h.shows(2*second, h.own.Name(), r)
+	if b := h.Bounds(3*second, short.member("y_1")); b != without {
+		t.Errorf("waits by %v, want %v", b, without)
 	}
 }

@@ -16,8 +16,8 @@ type stated struct {
 	// duration is how long the session lasts.
 	duration time.Duration
 	setup    record.Setup
-	// owed is the lease that the session owes.
-	owed time.Duration
+	// predecessors are those of which the session told.
+	predecessors []record.Predecessor
 	// left: the member ended the session itself.
 	left bool
 }
@@ -29,14 +29,14 @@ func statedBy(r *record.Record) stated {
 		s.duration = durationOf(r)
 		if m := r.Member; m != nil {
 			s.identity, s.config, s.setup = m.Identity, m.Config, m.Setup
-			s.owed = time.Duration(m.OwedLease) * time.Second
+			s.predecessors = m.Predecessors
 		}
 	}
 	return s
 }
 
 // longest is the longest lease that the owner published.
-func (s *stated) longest() time.Duration { return max(s.setup.Longest(), s.duration, s.owed) }
+func (s *stated) longest() time.Duration { return max(s.setup.Longest(), s.duration) }
 
 // endsAnother says whether the record of an ended session is that of a later member than the one that stated s.
 func (s *stated) endsAnother(r *record.Record) bool {
@@ -56,11 +56,11 @@ func durationOf(r *record.Record) time.Duration {
 	return three[1]
 }
 
-// mayWork says whether the slot's last owner, or an earlier one for which it owed a lease, may still be at work. A member that
-// ended its session itself does no work. If another member ended the session, the locks expire. They also expire if a stranger gave the session another group:
+// mayWork says whether the slot's last owner may still be at work. A member that ended its session itself does no work.
+// If another member ended the session, the locks expire. They also expire if a stranger gave the session another group:
 // then nobody ends it.
 func (d *Directory) mayWork(s *slot, now record.Instant) bool {
-	if s.stated.identity == "" || s.stated.left && s.stated.owed == 0 {
+	if s.stated.identity == "" || s.stated.left {
 		return false
 	}
 	return now < d.overAfter(s.changedAt, s) || !s.ended && !d.isAlien(s)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -22,31 +21,28 @@ type Difference struct {
 }
 
 // Bounds returns the timings by which we must wait for others: the longest leaseDuration of those whose
-// terms may last longer than ours, and the largest drift. Our own session counts as far as it owes something. From here
-// on the directory uses these timings for its own waits.
+// terms may last longer than ours, and the largest drift. It counts the present members of all slots, and earlier ones that
+// may still be at work. From here on the directory uses these timings for its own waits.
 func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds {
 	var b record.Bounds
+	count := func(by terms) {
+		b.Drift = max(b.Drift, record.Setup{DriftPPM: by.ppm}.Drift())
+		if by.config != own.Config || by.timings != own.Timings || by.session > d.timing.LeaseDuration {
+			b.LeaseDuration = max(b.LeaseDuration, by.longest)
+		}
+	}
 	for _, s := range d.slots {
-		by := &s.stated
-		if d.isOthers(s.name, by.group) || !d.mayWork(s, now) {
-			continue
+		if by := &s.stated; !d.isOthers(s.name, by.group) && d.mayWork(s, now) && by.identity != own.Identity {
+			count(by.terms())
 		}
-		if by.identity != own.Identity || by.setup.DriftPPM > own.DriftPPM {
-			b.Drift = max(b.Drift, by.setup.Drift())
+	}
+	for _, p := range d.predecessors {
+		if now < p.until {
+			count(p.terms)
 		}
-		b.LeaseDuration = max(b.LeaseDuration, d.outlasts(by, &own))
 	}
 	d.others = b
 	return b
-}
-
-// outlasts is the lease of a slot's owner by which a member must wait: zero if its configuration says enough of the owner's
-// terms. A longer lease beside the same configuration is a stranger's edit, or what the owner owes, and then it says so.
-func (d *Directory) outlasts(by *stated, own *record.Member) time.Duration {
-	if by.identity != own.Identity && (by.config != own.Config || by.setup.Timings != own.Timings || by.duration > d.timing.LeaseDuration) {
-		return by.longest()
-	}
-	return by.owed
 }
 
 // Differences returns how the living members of our group differ from us, in a fixed order. It ignores

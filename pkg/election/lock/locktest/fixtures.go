@@ -52,7 +52,7 @@ func session(beat uint64) record.Record {
 	r.Mark.Renewal, r.Mark.Session, r.Mark.SessionUID = record.RenewalSession, "", ""
 	r.Member = &record.Member{
 		Identity: "edge-0_0a1b2c3d", Revision: "1-9-0", Location: record.Remote, Weight: 100, Ready: true,
-		Preference: "p1", Config: "c1", Fallen: 2, OwedLease: 60, Standing: []string{"billing", "ingress-status"},
+		Preference: "p1", Config: "c1", Fallen: 2, Standing: []string{"billing", "ingress-status"},
 		Lacks: []record.Lack{{Election: "billing", Why: "runner writer: <no> database & no key"}},
 		Lags:  "configuration refused: <no> & more",
 	}

@@ -14,41 +14,42 @@ import (
 // The canonical form of sessions is made by hand from the private fields of package session.
 // sessionFields says of each field what the form holds for it, so that none is forgotten.
 var sessionFields = map[string]string{
-	"Own.cfg":       "", // the same for all incarnations
-	"Own.dir":       "", // the member's own
-	"Own.member":    "told by incarnation and preference",
-	"Own.phase":     "plain",
-	"Own.slot":      "plain",
-	"Own.uid":       "uid",
-	"Own.beat":      "beat",
-	"Own.inFlight":  "whether there is one: it is the last beat",
-	"Own.read":      "plain",
-	"Own.onto":      "while its outcome is in doubt",
-	"Own.doubtful":  "plain",
-	"Own.unfit":     "", // nobody fills a slot up here
-	"Own.deaths":    "", // no death is proved here
-	"Own.owed":      "", // all members have one timing
-	"Own.published": "whether it is what is to be said; Fallen",
-	"Own.beatAt":    "until",
-	"Own.retryAt":   "until",
-	"Own.joinedAt":  "while it has fallen: until it has lived for long enough",
-	"Own.fallen":    "slot, holder, beat and count of each; no fall is old here",
-	"Own.ending":    "of each session: whether this very version was tried to end, and until when not again",
-	"Own.lost":      "plain",
-	"Own.sent":      "when the last one went out, and those that may be seen yet",
-	"Own.leaveSoon": "plain",
+	"Own.cfg":          "", // the same for all incarnations
+	"Own.dir":          "", // the member's own
+	"Own.member":       "told by incarnation and preference",
+	"Own.phase":        "plain",
+	"Own.slot":         "plain",
+	"Own.uid":          "uid",
+	"Own.beat":         "beat",
+	"Own.inFlight":     "whether there is one: it is the last beat",
+	"Own.read":         "plain",
+	"Own.onto":         "while its outcome is in doubt",
+	"Own.doubtful":     "plain",
+	"Own.unfit":        "", // nobody fills a slot up here
+	"Own.deaths":       "", // no death is proved here
+	"Own.predecessors": "", // all members have one timing
+	"Own.published":    "whether it is what is to be said; Fallen",
+	"Own.beatAt":       "until",
+	"Own.retryAt":      "until",
+	"Own.joinedAt":     "while it has fallen: until it has lived for long enough",
+	"Own.fallen":       "slot, holder, beat and count of each; no fall is old here",
+	"Own.ending":       "of each session: whether this very version was tried to end, and until when not again",
+	"Own.lost":         "plain",
+	"Own.sent":         "when the last one went out, and those that may be seen yet",
+	"Own.leaveSoon":    "plain",
 
-	"Directory.group":    "",
-	"Directory.prefix":   "",
-	"Directory.timing":   "",
-	"Directory.slots":    "all",
-	"Directory.synced":   "plain",
-	"Directory.provenAt": "instant",
-	"Directory.goneTo":   "whether a request shows what is older, and was deleted",
-	"Directory.goneAt":   "no store is restored here",
-	"Directory.longest":  "all members have one timing",
-	"Directory.others":   "all members have one timing",
-	"Directory.view":     "it is the last one that the machine was told; who of the sessions is in it",
+	"Directory.group":        "",
+	"Directory.prefix":       "",
+	"Directory.timing":       "",
+	"Directory.slots":        "all",
+	"Directory.synced":       "plain",
+	"Directory.provenAt":     "instant",
+	"Directory.goneTo":       "whether a request shows what is older, and was deleted",
+	"Directory.goneAt":       "no store is restored here",
+	"Directory.predecessors": "all members have one timing",
+	"Directory.longest":      "all members have one timing",
+	"Directory.others":       "all members have one timing",
+	"Directory.view":         "it is the last one that the machine was told; who of the sessions is in it",
 
 	"slot.name":      "plain",
 	"slot.record":    "as a session",

@@ -76,7 +76,7 @@ func TestFormsOfSessionsDiffer(t *testing.T) {
 		"preference": func(w *world) { w.step(0, member.Prefer{Preference: preference(revisionB)}) },
 		"request":    func(w *world) { w.edit(1).requests = []request{{name: "primacy-edge-m2-0", phase: sent, at: w.now}} },
 		"deleted":    func(w *world) { w.commitSession("primacy-edge-m1-0", nil) },
-		"ended by 2": func(w *world) { w.edit(1).member.Directory().Vanished("primacy-edge-m1-0", w.local(1)) },
+		"ended by 2": func(w *world) { w.edit(1).member.Directory().Vanished(w.local(1), w.local(1), "primacy-edge-m1-0") },
 		"another beat": func(w *world) {
 			r := *w.sessions[0].record
 			mark := *r.Mark

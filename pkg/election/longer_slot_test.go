@@ -55,10 +55,10 @@ func (g *group) blanks(name string) {
 	g.realm.Edit(name, func(o *codec.Object) { *o = codec.Object{} })
 }
 
-// reload gives the member's election a leaseDuration.
-func (g *group) reload(m *member, lease time.Duration) {
+// reload gives an election of the member a leaseDuration.
+func (g *group) reload(m *member, name string, lease time.Duration) {
 	var c election.Config
-	spec := election.Spec{Name: "a", Renewal: "record"}
+	spec := election.Spec{Name: name, Renewal: "record"}
 	g.bend(&c, &spec)
 	spec.Timing.LeaseDuration = lease
 	if err := m.manager.Apply(election.Change{Put: []election.Entry{{Spec: spec, Runner: g.judge.runner(m.name, g.stop)}}}); err != nil {
@@ -130,7 +130,7 @@ func TestAHostComesBackAndReloads(t *testing.T) {
 			if hangs {
 				again.store.On(memory.Put, memory.Named("primacy-edge-h-0", memory.Hang()))
 			}
-			g.reload(again, 5*time.Second)
+			g.reload(again, "a", 5*time.Second)
 			after(12 * time.Second)
 			again.store.Heal()
 			isLed(g)
@@ -157,5 +157,34 @@ func TestAHostThatLeftComesBackWithAShorterLease(t *testing.T) {
 			t.Errorf("10 s later a is led by %v", l)
 		}
 		g.end(again, m2)
+	})
+}
+
+// TestAnElectionHasALongerLeaseNow reloads a member so that an election has a longer lease, which another of its elections had
+// before. Its session cannot be written meanwhile, so nobody else can know: it must not take that lock.
+func TestAnElectionHasALongerLeaseNow(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := longerLeases(t)
+		g.names = []string{"a", "b"}
+		g.bend = func(c *election.Config, s *election.Spec) {
+			leases(60*time.Second)(c, s)
+			c.Timing, _ = record.Profile("default") // a session that lasts longer than its writes hang
+		}
+		g.differ = func(s *election.Spec) {
+			if s.Name == "b" {
+				s.Timing.LeaseDuration = 5 * time.Second
+			}
+		}
+		h := g.join("h", "stable", stable)
+		after(100 * time.Second)
+		h.store.On(memory.Put, memory.Named("primacy-edge-h-0", memory.Hang()))
+		g.reload(h, "b", 60*time.Second)
+		after(5 * time.Second)
+		hangAll(h.store)
+		g.blanks("b")
+		y := g.join("y", "stable", stable)
+		after(90 * time.Second)
+		h.store.Heal()
+		g.end(h, y)
 	})
 }

@@ -140,6 +140,9 @@ func TestForHowLongItIsWatched(t *testing.T) {
 		{"an election has a longer lease", func(r *record.Record) { r.Member.LongestLease = 600 }, longer(1200 * time.Second), 0.005},
 		{"the session was longer", func(r *record.Record) { r.Mark.Duration = 60 * time.Second }, longer(120 * time.Second), 0.005},
 		{"a larger drift", func(r *record.Record) { r.Member.DriftPPM = 100000 }, longer(2 * lasts), 0.1},
+		{"its slot tells of a predecessor", func(r *record.Record) { r.Member.Predecessors = []record.Predecessor{{For: 600}} }, func(drift float64) time.Duration {
+			return time.Duration(float64(600*time.Second) * (1 + drift))
+		}, 0.005},
 		{"of an earlier version", func(r *record.Record) { r.Member.Setup = record.Setup{} }, longer(2 * lasts), 0.005},
 	} {
 		t.Run(tt.what, func(t *testing.T) {

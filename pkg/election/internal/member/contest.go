@@ -52,6 +52,8 @@ type contest struct {
 	slot   int32
 	// place is the index in contests.all.
 	place int32
+	// edition is that of the setup which has this election for the first time.
+	edition uint64
 }
 
 func newContest(m *Member, election *Election, lock lockName) *contest {
@@ -104,10 +106,11 @@ func (c *contest) config() machine.Config {
 }
 
 // unpublished says whether others cannot know yet how long our terms of this election may last (rule
-// published-before-held). All members know the leaseDuration of the sessions.
+// published-before-held). All members know the leaseDuration of the sessions, and until our session is shown, they do not
+// take us for a member with other timings.
 func (c *contest) unpublished() bool {
-	lease := c.election.Timing.LeaseDuration
-	return lease > c.m.cfg.Timing.LeaseDuration && lease > c.m.dir.Published(c.m.own.Name(), c.m.identity)
+	announced := c.m.setup.announced
+	return c.edition > announced && (announced > 0 || c.election.Timing.LeaseDuration > c.m.cfg.Timing.LeaseDuration)
 }
 
 // sight says whether one stream shows both the lock and the sessions, and whether the sessions that we see are those

@@ -59,6 +59,7 @@ func (m *Member) add(election *Election) []*stream {
 	}
 	var streams []*stream
 	c.each(func(c *contest) {
+		c.edition = m.setup.edition
 		s := m.streamOf(c.lock.store)
 		s.byLock[c.lock.name] = c
 		c.preferred = m.preferenceOf(c)

@@ -46,18 +46,21 @@ func TestARestoredStoreIsWaitedOutForTheLongestLease(t *testing.T) {
 	for what, before := range map[string]func(*Member){
 		"at work":   func(*Member) {},
 		"it leaves": func(m *Member) { m.leave(machine.ReasonSession) },
-		"the session with that lease is gone": func(m *Member) {
+		"the session with that lease is gone": func(m *Member) { list(m, 101) },
+		"it is long gone": func(m *Member) {
 			list(m, 101)
+			m.now = record.Instant(time.Hour)
+			m.compare()
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			m := incarnation(Heritage{})
 			shownLongLease(m)
 			before(m)
-			m.now = record.Instant(time.Minute)
+			m.now = m.now.Add(time.Minute)
 			list(m, 50)
 			drift := longestDrift
-			if what == "the session with that lease is gone" {
+			if what == "it is long gone" {
 				drift = m.cfg.Timing.Drift
 			}
 			want := m.now.Add(record.Timing{Drift: drift}.ObserverWait(longest))

@@ -34,6 +34,9 @@ type setup struct {
 	config string
 	said   record.Setup
 	stale  bool
+	// edition counts the elections that were ever added. announced is the latest edition that the store has shown in our
+	// session; zero if it has shown none (rule published-before-held).
+	edition, announced uint64
 }
 
 func (s *setup) add(e *Election) {
@@ -48,6 +51,7 @@ func (s *setup) add(e *Election) {
 	s.timings += hash(e.Name, timingsOf(e))
 	s.leases[e.Timing.LeaseDuration]++
 	s.stale = true
+	s.edition++
 }
 
 // placesOf are the namespaces of an election's locks that are not the realm's own.

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -47,38 +49,47 @@ func TestPublishedFollowsTheElections(t *testing.T) {
 // TestALongerLeaseIsPublishedFirst checks that a member knows from what the store has shown of its own session whether
 // others know the lease of an election (rule published-before-held).
 func TestALongerLeaseIsPublishedFirst(t *testing.T) {
-	const me, other = "m1_01234567", "m2_01234567"
-	m := New(Config{Group: "edge", Identity: me, Host: "m1", WritesPerSecond: 1, Timing: record.Timing{LeaseDuration: 15 * time.Second}})
-	m.own.Step(0) // it chooses its slot
-	contestOf := func(lease time.Duration) *contest {
-		e := &Election{ID: 1, Name: "a", Lock: "a", Settings: &Settings{Timing: record.Timing{LeaseDuration: lease}}}
-		return newContest(m, e, e.lockName())
+	m := incarnation(Heritage{})
+	m.now = 1
+	list(m, 100)
+	beat := func() session.Write {
+		m.own.Publish(m.says())
+		actions, _ := m.own.Step(m.now)
+		return actions[len(actions)-1].(session.Write)
 	}
-	shows := func(name, holder string, beat uint64, seconds int) {
-		m.dir.Observe(0, name, &record.Record{
-			Holder: holder, Group: "edge", Duration: 15 * time.Second, Transitions: 1,
-			Mark:   &record.Mark{Identity: holder, Transitions: 1, Beat: beat, Duration: 15 * time.Second},
-			Member: &record.Member{Identity: holder, Setup: record.Setup{LongestLease: seconds}},
-		}, record.Version{UID: "u-" + name, Revision: 100 + beat})
+	shows := func(w session.Write) {
+		m.now = m.now.Add(3 * time.Second)
+		e := lock.Entry{Name: w.Name, Record: &w.Record, Version: record.Version{UID: "own", Revision: 100 + w.Beat}}
+		m.dir.Observe(m.now, e.Name, e.Record, e.Version)
+		m.own.WriteDone(m.now, w.Beat, machine.Committed, e.Version)
+		m.sawBeat(e)
 	}
-	for _, c := range []struct {
-		what  string
-		then  func()
-		lease time.Duration
-		want  bool
-	}{
-		{what: "the lease of the sessions", lease: 15 * time.Second},
-		{what: "nothing was shown yet", lease: 40 * time.Second, want: true},
-		{what: "another member has it", then: func() { shows(session.SlotName("edge", "m2", 0), other, 1, 40) }, lease: 40 * time.Second, want: true},
-		{what: "our session without it", then: func() { shows(m.own.Name(), me, 1, 15) }, lease: 40 * time.Second, want: true},
-		{what: "our session with it", then: func() { shows(m.own.Name(), me, 2, 40) }, lease: 40 * time.Second},
-		{what: "a longer one", lease: 41 * time.Second, want: true},
-	} {
-		if c.then != nil {
-			c.then()
+	add := func(name string, lease time.Duration) {
+		m.add(&Election{ID: ID(len(m.contests.all) + 1), Name: name, Lock: name, Settings: &Settings{Timing: record.Timing{LeaseDuration: lease}}})
+	}
+	wants := func(when string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, c := range m.contests.all {
+			if c.config().Unpublished {
+				got = append(got, c.election.Name)
+			}
 		}
-		if got := contestOf(c.lease).config().Unpublished; got != c.want {
-			t.Errorf("%s: unpublished is %v", c.what, got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v are unpublished, want %v", when, got, want)
 		}
 	}
+	add("first", m.cfg.Timing.LeaseDuration)
+	wants("nothing was shown yet")
+	before := beat()
+	add("longer", 40*time.Second)
+	wants("nothing was shown yet", "longer")
+	shows(before)
+	wants("our session without it was shown", "longer")
+	shows(beat())
+	wants("our session with it was shown")
+	add("later", m.cfg.Timing.LeaseDuration)
+	wants("another one came later", "later")
+	shows(beat())
+	wants("our session with all was shown")
 }

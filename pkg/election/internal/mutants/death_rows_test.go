@@ -131,8 +131,8 @@ var deathRows = []row{
 	{
 		name: "death/not-carried-on", rule: "proof-not-patience: the next members of a slot tell of its dead",
 		file: "pkg/election/internal/session/own.go",
-		old:  "		o.deaths, o.owed = o.dir.deathsIn(free.Name),",
-		new:  "		o.deaths, o.owed = nil,",
+		old:  "		o.deaths, o.predecessors = o.dir.deathsIn(free.Name),",
+		new:  "		o.deaths, o.predecessors = nil,",
 		pkg:  "pkg/election/internal/session", test: "TestASlotTellsOfItsDead",
 	},
 	{

@@ -89,8 +89,8 @@ var sessionRows = []row{
 	{
 		name: "session/believes-an-edited-drift", rule: "observers-clock: what a member says of its clock counts beside its beat",
 		file: "pkg/election/internal/session/unlike.go",
-		old:  "max(b.Drift, by.setup.Drift())",
-		new:  "max(b.Drift, s.record.Member.Drift())",
+		old:  "		by := &s.stated\n",
+		new:  "		said := s.stated\n		by := &said\n		if m := s.record.Member; m != nil {\n			by.setup.DriftPPM = m.DriftPPM\n		}\n",
 		pkg:  "pkg/election/internal/session", test: "TestOthersAreWaitedForAsLongAsTheyMeant",
 	},
 	{

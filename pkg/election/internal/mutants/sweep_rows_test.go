@@ -40,15 +40,15 @@ var sweepRows = []row{
 	{
 		name: "sweep/one-lease", rule: "a session is seen unchanged for as long as others wait by what it says: two of its longest leases",
 		file: "pkg/election/sweep/ended.go",
-		old:  "t.ObserverWait(t.ObserverWait(2 * max(",
-		new:  "t.ObserverWait(t.ObserverWait(1 * max(",
+		old:  "t.ObserverWait(2 * max(",
+		new:  "t.ObserverWait(1 * max(",
 		pkg:  "pkg/election/sweep", test: "TestTheEndIsSeen",
 	},
 	{
 		name: "sweep/fast-clocks", rule: "the clock of who removes a session may be fast, and those of others slow",
 		file: "pkg/election/sweep/ended.go",
-		old:  "t.ObserverWait(t.ObserverWait(2 * max(",
-		new:  "t.ObserverWait(0*t.LeaseDuration+(2 * max(",
+		old:  "	return t.ObserverWait(wait)\n",
+		new:  "	return wait\n",
 		pkg:  "pkg/election/sweep", test: "TestTheEndIsSeen",
 	},
 	{

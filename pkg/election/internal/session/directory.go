@@ -266,16 +266,6 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 // LongestEver is the longest leaseDuration that any session ever published, even if it is gone.
 func (d *Directory) LongestEver() time.Duration { return d.longest }
 
-// Published is the longest leaseDuration that the named session says its member has, as the store has shown it; zero
-// if it is not that member's.
-func (d *Directory) Published(name, identity string) time.Duration {
-	s := d.slot(name)
-	if s == nil || s.owner != identity {
-		return 0
-	}
-	return s.stated.setup.Longest()
-}
-
 func holderOf(r *record.Record) string {
 	if !r.Bound() {
 		return ""

@@ -117,6 +117,7 @@ func TestAnEditShortensNoWait(t *testing.T) {
 		"nothing":            func(r *record.Record) { *r = record.Record{} },
 		"our identity":       with(func(m *record.Member) { m.Identity = own.Identity }),
 		"another one":        with(func(m *record.Member) { m.Identity, m.LongestLease, m.DriftPPM = "z_1", 0, 0 }),
+		"another, longer":    with(func(m *record.Member) { m.Identity, m.LongestLease = "z_1", 3600 }),
 		"our configuration":  with(func(m *record.Member) { m.Config = own.Config }),
 		"another group":      func(r *record.Record) { r.Group = "other" },
 		"an end by nobody":   func(r *record.Record) { r.History = append(r.History, record.Entry{Who: "h_1", Why: left}) },

@@ -32,7 +32,8 @@ func (d *Directory) Bounds(now record.Instant, own record.Member) record.Bounds 
 		}
 	}
 	for _, s := range d.slots {
-		if by := &s.stated; !d.isOthers(s.name, by.group) && d.mayWork(s, now) && by.identity != own.Identity {
+		by := &s.stated
+		if !d.isOthers(s.name, by.group) && d.mayWork(s, now) && by.identity != own.Identity {
 			count(by.terms())
 		}
 	}

@@ -109,6 +109,7 @@ var driverFields = map[string]string{
 	"contest.wakeAt":    "", // the earliest of these
 	"contest.slot":      "",
 	"contest.place":     "",
+	"contest.edition":   "", // no election comes later, and none has a longer lease than the sessions
 
 	"stream.store":        "",
 	"stream.names":        "",

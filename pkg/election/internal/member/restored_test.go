@@ -44,8 +44,8 @@ func list(m *Member, revision uint64, entries ...lock.Entry) {
 // longest lease that it ever saw published, by the drift of those that it last saw. That holds also if it is leaving.
 func TestARestoredStoreIsWaitedOutForTheLongestLease(t *testing.T) {
 	for what, before := range map[string]func(*Member){
-		"at work":   func(*Member) {},
-		"it leaves": func(m *Member) { m.leave(machine.ReasonSession) },
+		"at work":                             func(*Member) {},
+		"it leaves":                           func(m *Member) { m.leave(machine.ReasonSession) },
 		"the session with that lease is gone": func(m *Member) { list(m, 101) },
 		"it is long gone": func(m *Member) {
 			list(m, 101)

@@ -115,6 +115,13 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 	return s.config, s.said
 }
 
+// shown notes that the store has shown what a beat of our session says: nothing of elections if a stranger took that away.
+func (s *setup) shown(c *Config, said *record.Member) {
+	if config, present := s.published(c); said != nil && said.Config == config && said.Timings == present.Timings {
+		s.announced = s.edition
+	}
+}
+
 // rulesOf is all that members must agree on about an election, except for timings. Members may differ in
 // the renewal, and in the store of a lock of the same name.
 func rulesOf(e *Election) string {

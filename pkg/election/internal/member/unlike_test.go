@@ -90,6 +90,10 @@ func TestALongerLeaseIsPublishedFirst(t *testing.T) {
 	wants("our session with it was shown")
 	add("later", m.cfg.Timing.LeaseDuration)
 	wants("another one came later", "later")
+	stripped := beat()
+	stripped.Record.Member = nil // by a stranger
+	shows(stripped)
+	wants("our session was shown, and does not say it", "later")
 	shows(beat())
 	wants("our session with all was shown")
 }

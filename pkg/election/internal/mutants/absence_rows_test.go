@@ -11,9 +11,9 @@ var absenceRows = []row{
 	},
 	{
 		name: "published/not-looked-up", rule: "published-before-held: what the store has shown of our session counts",
-		file: "pkg/election/internal/member/beats.go",
-		old:  "		m.setup.announced = m.setup.edition\n",
-		new:  "		m.setup.announced = 1 << 40\n",
+		file: "pkg/election/internal/member/unlike.go",
+		old:  "		s.announced = s.edition\n",
+		new:  "		s.announced = 1 << 40\n",
 		pkg:  "pkg/election/internal/member", test: "TestALongerLeaseIsPublishedFirst",
 	},
 	{
@@ -25,9 +25,9 @@ var absenceRows = []row{
 	},
 	{
 		name: "published/any-beat-announces", rule: "published-before-held: a beat announces what it says",
-		file: "pkg/election/internal/member/beats.go",
-		old:  "e.Record.Member.Config == config && e.Record.Member.Timings == setup.Timings {",
-		new:  "config != setup.Timings {",
+		file: "pkg/election/internal/member/unlike.go",
+		old:  "said.Config == config && said.Timings == present.Timings {",
+		new:  "config != present.Timings {",
 		pkg:  "pkg/election/internal/member", test: "TestALongerLeaseIsPublishedFirst",
 	},
 	{

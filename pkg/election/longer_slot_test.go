@@ -188,3 +188,72 @@ func TestAnElectionHasALongerLeaseNow(t *testing.T) {
 		g.end(h, y)
 	})
 }
+
+// TestAReloadThereAndBack reloads a member to a shorter lease and back. A list shows a beat of before both, which says the same as
+// its session would now, while the store has the shorter lease. So others know only that one, and the member must not take the
+// lock with the longer one.
+func TestAReloadThereAndBack(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := longerLeases(t)
+		g.names = []string{"a", "b"}
+		g.bend = func(c *election.Config, s *election.Spec) {
+			leases(60*time.Second)(c, s)
+			c.Timing, _ = record.Profile("default") // a session that lasts longer than its writes hang
+		}
+		h := g.join("h", "stable", stable)
+		after(100 * time.Second)
+		h.store.On(memory.Deliver, memory.Delay(4*time.Second)) // the next beat is stored, and not shown yet
+		after(3 * time.Second)
+		h.store.On(memory.List, memory.DelayReply(3*time.Second))
+		h.store.On(memory.Put, memory.Named("primacy-edge-h-0", memory.Delay(300*time.Millisecond)))
+		g.reload(h, "b", 5*time.Second)
+		after(2 * time.Second)
+		h.store.On(memory.Put, memory.Named("primacy-edge-h-0", memory.Hang()))
+		g.reload(h, "b", 60*time.Second)
+		after(1500 * time.Millisecond)
+		h.store.On(memory.Deliver, memory.Delay(0))
+		h.store.On(memory.List, memory.Delay(0))
+		after(5 * time.Second)
+		hangAll(h.store)
+		g.blanks("b")
+		g.differ = func(s *election.Spec) {
+			if s.Name == "b" {
+				s.Timing.LeaseDuration = 5 * time.Second
+			}
+		}
+		y := g.join("y", "stable", stable)
+		after(90 * time.Second)
+		h.store.Heal()
+		g.end(h, y)
+	})
+}
+
+// TestALeaseThatNobodyWasTold has a member join whose session cannot be written, with a lease that is as long as its session's,
+// and longer than that of the other members. Nobody can know, so it must not take the lock.
+func TestALeaseThatNobodyWasTold(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := longerLeases(t)
+		with := func(lease time.Duration) {
+			g.bend = func(c *election.Config, s *election.Spec) {
+				leases(lease)(c, s)
+				c.Timing, _ = record.Profile("default")
+			}
+		}
+		with(5 * time.Second)
+		y := g.join("y", "stable", stable)
+		after(20 * time.Second)
+		with(15 * time.Second)
+		h := g.join("h", "stable", stable)
+		h.store.On(memory.Put, memory.Named("primacy-edge-h-0", memory.Hang()))
+		after(time.Second)
+		y.leave(t)
+		after(40 * time.Second)
+		with(5 * time.Second)
+		hangAll(h.store)
+		g.blanks("a")
+		y = g.join("y", "stable", stable)
+		after(30 * time.Second)
+		h.store.Heal()
+		g.end(h, y)
+	})
+}

@@ -57,8 +57,8 @@ type Config struct {
 	// LongestEver is the longest leaseDuration that any session ever published to this member, even if the
 	// session is gone (rule absence-counts).
 	LongestEver time.Duration
-	// Unpublished: our session does not say yet, as the store has shown it, that it has an election with so long a
-	// lease (rule published-before-held).
+	// Unpublished: the store has not shown our session yet as it is since we have the election, with this lease (rule
+	// published-before-held).
 	Unpublished bool
 	// Newest is the newest revision that the lock's store has shown, if that was after this
 	// member began to take part; else zero.

@@ -125,7 +125,7 @@ func (m *Member) sawBeat(e lock.Entry) {
 		m.stepGoing(machine.Tick{}) // terms that relied on the last beat ended with it
 		seen.Since = m.now
 	}
-	m.setup.shown(&m.cfg, e.Record.Member)
+	m.setup.shown(&m.cfg, e.Record.Member, seen.Sent)
 	m.beat, m.answeredAt, m.toldLate = seen, 0, false
 	m.out.add(Beat{Since: seen.Since, Deadline: seen.Sent.Add(m.cfg.Timing.Validity()), Sent: seen.Sent})
 	for _, c := range m.heedful.all() {

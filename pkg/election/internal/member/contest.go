@@ -106,12 +106,8 @@ func (c *contest) config() machine.Config {
 }
 
 // unpublished says whether others cannot know yet how long our terms of this election may last (rule
-// published-before-held). All members know the leaseDuration of the sessions, and until our session is shown, they do not
-// take us for a member with other timings.
-func (c *contest) unpublished() bool {
-	announced := c.m.setup.announced
-	return c.edition > announced && (announced > 0 || c.election.Timing.LeaseDuration > c.m.cfg.Timing.LeaseDuration)
-}
+// published-before-held).
+func (c *contest) unpublished() bool { return c.edition > c.m.setup.announced }
 
 // sight says whether one stream shows both the lock and the sessions, and whether the sessions that we see are those
 // that may renew the lock: these are in the lock's own place.

@@ -34,9 +34,10 @@ type setup struct {
 	config string
 	said   record.Setup
 	stale  bool
-	// edition counts the elections that were ever added. announced is the latest edition that the store has shown in our
-	// session; zero if it has shown none (rule published-before-held).
+	// edition counts the elections that were ever added, the last one at addedAt. Our session, as the store has shown it, said
+	// what it says now with all up to announced (rule published-before-held).
 	edition, announced uint64
+	addedAt            record.Instant
 }
 
 func (s *setup) add(e *Election) {
@@ -115,9 +116,10 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 	return s.config, s.said
 }
 
-// shown notes that the store has shown what a beat of our session says: nothing of elections if a stranger took that away.
-func (s *setup) shown(c *Config, said *record.Member) {
-	if config, present := s.published(c); said != nil && said.Config == config && said.Timings == present.Timings {
+// shown notes that the store has shown what a beat of our session says, sent at the instant sent: nothing of elections if a stranger
+// took that away. A beat of before the last addition may say the same by chance, after a change there and back.
+func (s *setup) shown(c *Config, said *record.Member, sent record.Instant) {
+	if config, present := s.published(c); said != nil && sent >= s.addedAt && said.Config == config && said.Timings == present.Timings {
 		s.announced = s.edition
 	}
 }

@@ -120,10 +120,11 @@ func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v
 	case exists:
 		before := d.slots[at]
 		s := d.after(now, before, name, r, v)
-		if s.owner != before.owner || v.UID != before.version.UID {
+		next := s.owner != before.owner || s.stated.identity != before.stated.identity || v.UID != before.version.UID
+		if next {
 			d.noteLast(now, before)
 		}
-		if s.owner != before.owner || s.beat > before.beat || v.UID != before.version.UID {
+		if next || s.beat > before.beat {
 			d.noteTold(now, s)
 		}
 		d.slots[at] = s
@@ -236,7 +237,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		return s
 	}
 	switch bound := r.Bound(); {
-	case bound && r.Holder == "" && before.ended && before.stated.endsAnother(r): // we missed all of its life
+	case bound && r.Holder == "" && before.stated.endsAnother(r): // we missed all of its life
 	case bound && r.Holder == "":
 		s.owner, s.beat, s.ended = before.owner, before.beat, s.ended || before.ended
 		if before.stated.duration != 0 { // an end does not change how long others wait for the owner's terms

@@ -353,7 +353,13 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		return Write{Name: o.slot, Record: r, If: known.version}, true
 	default: // leaving
 		known := o.dir.slot(o.slot)
-		return Write{Name: o.slot, Record: EndedRecord(known.record, o.member.Identity, left), If: known.version}, true
+		r := EndedRecord(known.record, o.member.Identity, left)
+		if r.Member != nil {
+			m := *r.Member
+			m.Predecessors = tellOf(o.predecessors, now)
+			r.Member = &m
+		}
+		return Write{Name: o.slot, Record: r, If: known.version}, true
 	}
 }
 

@@ -160,8 +160,11 @@ func TestASlotTellsOnAfterAnotherTake(t *testing.T) {
 	h.wants(26*second, forLonger)
 	h.starts(30*second, short.member("h_3"))
 	h.wants(31*second, forLonger)
-	h.leaves(35 * second)
-	h.wants(36*second, forLonger)
+	h.leaves(50 * second)
+	if got := h.used(); len(got) == 0 || got[0].For > 102 {
+		t.Errorf("after 20 s the slot tells of %+v", got)
+	}
+	h.wants(51*second, forLonger)
 }
 
 // TestATakerThatLeavesStillTells checks the same for a session with its predecessor's configuration that leaves with it.
@@ -196,8 +199,8 @@ func TestAnExpiredSlotTellsOfItsMember(t *testing.T) {
 	h.wants(3600*second+waits+3*second, without)
 }
 
-// TestManyRestartsUseOneSlot checks that a host which is started again and again has one session, which tells of a predecessor for
-// no longer than its members were up meanwhile.
+// TestManyRestartsUseOneSlot checks that a host which is started again and again has one session, which tells of a predecessor
+// until the time from the first to the last beat of its members is as long as that may be at work.
 func TestManyRestartsUseOneSlot(t *testing.T) {
 	h := newHost(t)
 	h.starts(second, longer.member("h_0"))
@@ -289,5 +292,37 @@ func TestAnEditTellsOfNoPredecessor(t *testing.T) {
 	h.shows(2*second, h.own.Name(), r)
 	if b := h.Bounds(3*second, short.member("y_1")); b != without {
 		t.Errorf("waits by %v, want %v", b, without)
+	}
+}
+
+// TestAMissedLifeIsTold checks that a member which missed all of the life of a slot's last owner waits for it, and for those of
+// which it told: whether the slot was last seen ended, or with its former owner alive.
+func TestAMissedLifeIsTold(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		for _, longerFirst := range []bool{true, false} {
+			h := newHost(t)
+			first, next := short, longer
+			if longerFirst {
+				first, next = longer, short
+			}
+			h.starts(second, first.member("h_1"))
+			if ended {
+				h.dies(10 * second)
+			}
+			y := h.fresh(12 * second)
+			if !ended {
+				h.dies(13 * second)
+			}
+			h.starts(20*second, next.member("h_2"))
+			if longerFirst {
+				h.leaves(22 * second)
+			} else {
+				h.dies(22 * second)
+			}
+			y.List(24*second, 24*second, h.revision, h.shown())
+			if b := y.Bounds(25*second, short.member("y_1")); b != forLonger {
+				t.Errorf("ended %v, longer first %v: waits by %v, want %v", ended, longerFirst, b, forLonger)
+			}
+		}
 	}
 }

@@ -109,7 +109,7 @@ var driverFields = map[string]string{
 	"contest.wakeAt":    "", // the earliest of these
 	"contest.slot":      "",
 	"contest.place":     "",
-	"contest.edition":   "", // no election comes later, and none has a longer lease than the sessions
+	"contest.edition":   "", // none comes later, so the first beat that is seen announces all
 
 	"stream.store":        "",
 	"stream.names":        "",

@@ -227,33 +227,3 @@ func TestAReloadThereAndBack(t *testing.T) {
 		g.end(h, y)
 	})
 }
-
-// TestALeaseThatNobodyWasTold has a member join whose session cannot be written, with a lease that is as long as its session's,
-// and longer than that of the other members. Nobody can know, so it must not take the lock.
-func TestALeaseThatNobodyWasTold(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		g := longerLeases(t)
-		with := func(lease time.Duration) {
-			g.bend = func(c *election.Config, s *election.Spec) {
-				leases(lease)(c, s)
-				c.Timing, _ = record.Profile("default")
-			}
-		}
-		with(5 * time.Second)
-		y := g.join("y", "stable", stable)
-		after(20 * time.Second)
-		with(15 * time.Second)
-		h := g.join("h", "stable", stable)
-		h.store.On(memory.Put, memory.Named("primacy-edge-h-0", memory.Hang()))
-		after(time.Second)
-		y.leave(t)
-		after(40 * time.Second)
-		with(5 * time.Second)
-		hangAll(h.store)
-		g.blanks("a")
-		y = g.join("y", "stable", stable)
-		after(30 * time.Second)
-		h.store.Heal()
-		g.end(h, y)
-	})
-}

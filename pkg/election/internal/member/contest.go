@@ -106,8 +106,12 @@ func (c *contest) config() machine.Config {
 }
 
 // unpublished says whether others cannot know yet how long our terms of this election may last (rule
-// published-before-held).
-func (c *contest) unpublished() bool { return c.edition > c.m.setup.announced }
+// published-before-held). All members know the leaseDuration of the sessions. Until our session was shown they do not take us
+// for a member with other timings, so a lock whose own record is renewed may be taken without it.
+func (c *contest) unpublished() bool {
+	announced := c.m.setup.announced
+	return c.edition > announced && (announced > 0 || c.election.Timing.LeaseDuration > c.m.cfg.Timing.LeaseDuration)
+}
 
 // sight says whether one stream shows both the lock and the sessions, and whether the sessions that we see are those
 // that may renew the lock: these are in the lock's own place.

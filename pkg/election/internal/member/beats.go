@@ -111,7 +111,14 @@ func (m *Member) sawBeat(e lock.Entry) {
 		m.heard[e.Name] = sign{e.Record.Holder, m.now}
 	}
 	seen, ours := m.own.Seen(m.now, e.Name, e.Record, e.Version)
-	if !ours || seen.Sent <= m.beat.Sent {
+	if !ours {
+		return
+	}
+	announces := m.setup.shown(&m.cfg, e.Record.Member, seen.Sent)
+	if seen.Sent <= m.beat.Sent {
+		if announces { // one of two beats that we sent at the same instant
+			m.heed()
+		}
 		return
 	}
 	if m.sight.dims(m.now, m.reach(), m.cfg.Timing) {
@@ -125,15 +132,19 @@ func (m *Member) sawBeat(e lock.Entry) {
 		m.stepGoing(machine.Tick{}) // terms that relied on the last beat ended with it
 		seen.Since = m.now
 	}
-	m.setup.shown(&m.cfg, e.Record.Member, seen.Sent)
 	m.beat, m.answeredAt, m.toldLate = seen, 0, false
 	m.out.add(Beat{Since: seen.Since, Deadline: seen.Sent.Add(m.cfg.Timing.Validity()), Sent: seen.Sent})
+	m.heed()
+	if late {
+		m.stepGoing(machine.BeatSeen{})
+	}
+}
+
+// heed steps the contests that wait for a beat.
+func (m *Member) heed() {
 	for _, c := range m.heedful.all() {
 		if !c.over {
 			m.handle(c, machine.BeatSeen{})
 		}
-	}
-	if late {
-		m.stepGoing(machine.BeatSeen{})
 	}
 }

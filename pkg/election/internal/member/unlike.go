@@ -117,11 +117,18 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 }
 
 // shown notes that the store has shown what a beat of our session says, sent at the instant sent: nothing of elections if a stranger
-// took that away. A beat of before the last addition may say the same by chance, after a change there and back.
-func (s *setup) shown(c *Config, said *record.Member, sent record.Instant) {
-	if config, present := s.published(c); said != nil && sent >= s.addedAt && said.Config == config && said.Timings == present.Timings {
-		s.announced = s.edition
+// took that away. A beat of before the last addition may say the same by chance, after a change there and back. It returns whether
+// the beat announces an addition.
+func (s *setup) shown(c *Config, said *record.Member, sent record.Instant) (announces bool) {
+	if s.announced == s.edition || said == nil || sent < s.addedAt {
+		return false
 	}
+	config, present := s.published(c)
+	if said.Config != config || said.Timings != present.Timings {
+		return false
+	}
+	s.announced = s.edition
+	return true
 }
 
 // rulesOf is all that members must agree on about an election, except for timings. Members may differ in

@@ -12,8 +12,8 @@ var absenceRows = []row{
 	{
 		name: "published/not-looked-up", rule: "published-before-held: what the store has shown of our session counts",
 		file: "pkg/election/internal/member/unlike.go",
-		old:  "		s.announced = s.edition\n",
-		new:  "		s.announced = 1 << 40\n",
+		old:  "	s.announced = s.edition\n",
+		new:  "	s.announced = 1 << 40\n",
 		pkg:  "pkg/election/internal/member", test: "TestALongerLeaseIsPublishedFirst",
 	},
 	{
@@ -26,8 +26,8 @@ var absenceRows = []row{
 	{
 		name: "published/before-the-reload", rule: "published-before-held: a beat announces nothing that came after it",
 		file: "pkg/election/internal/member/unlike.go",
-		old:  "sent >= s.addedAt && ",
-		new:  "",
+		old:  " || sent < s.addedAt {",
+		new:  " {",
 		pkg:  "pkg/election", test: "TestAReloadThereAndBack",
 	},
 	{
@@ -45,10 +45,17 @@ var absenceRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestAMissedLifeIsTold",
 	},
 	{
+		name: "published/one-of-two-beats", rule: "published-before-held: the second of two beats of one instant announces, too",
+		file: "pkg/election/internal/member/beats.go",
+		old:  "		if announces { // one",
+		new:  "		if false { // one",
+		pkg:  "pkg/election", test: "TestALeaverOfManyLocksAnswersForItsTake",
+	},
+	{
 		name: "published/any-beat-announces", rule: "published-before-held: a beat announces what it says",
 		file: "pkg/election/internal/member/unlike.go",
-		old:  "said != nil && sent >= s.addedAt && said.Config == config && said.Timings == present.Timings {",
-		new:  "config != present.Timings {",
+		old:  "	if said.Config != config || said.Timings != present.Timings {\n",
+		new:  "	if config == present.Timings {\n",
 		pkg:  "pkg/election/internal/member", test: "TestALongerLeaseIsPublishedFirst",
 	},
 	{

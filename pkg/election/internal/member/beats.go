@@ -114,7 +114,7 @@ func (m *Member) sawBeat(e lock.Entry) {
 	if !ours {
 		return
 	}
-	announces := m.setup.shown(&m.cfg, e.Record.Member, seen.Sent)
+	announces := m.announced(e.Record.Member, seen.Sent)
 	if seen.Sent <= m.beat.Sent {
 		if announces { // one of two beats that we sent at the same instant
 			m.heed()

@@ -28,7 +28,7 @@ func (m *Member) Clone() *Member {
 		c.streams[i] = s.clone(copies)
 	}
 	c.going, c.lowered = copies.set(&m.going), copies.set(&m.lowered)
-	c.heedful = copies.set(&m.heedful)
+	c.heedful, c.unpublished = copies.set(&m.heedful), copies.set(&m.unpublished)
 	c.unready, c.dimmed = copies.set(&m.unready), copies.set(&m.dimmed)
 	c.lacks = make(map[*contest]string, len(m.lacks))
 	for one, why := range m.lacks {

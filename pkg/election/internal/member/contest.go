@@ -52,8 +52,6 @@ type contest struct {
 	slot   int32
 	// place is the index in contests.all.
 	place int32
-	// edition is that of the setup which has this election for the first time.
-	edition uint64
 }
 
 func newContest(m *Member, election *Election, lock lockName) *contest {
@@ -100,17 +98,9 @@ func (c *contest) config() machine.Config {
 		Preferred:   c.preferred.revision,
 		Digest:      c.preferred.digest,
 		LongestEver: m.dir.LongestEver(),
-		Unpublished: c.unpublished(),
+		Unpublished: m.unpublished.has(c),
 		Newest:      c.newest(),
 	}
-}
-
-// unpublished says whether others cannot know yet how long our terms of this election may last (rule
-// published-before-held). All members know the leaseDuration of the sessions. Until our session was shown they do not take us
-// for a member with other timings, so a lock whose own record is renewed may be taken without it.
-func (c *contest) unpublished() bool {
-	announced := c.m.setup.announced
-	return c.edition > announced && (announced > 0 || c.election.Timing.LeaseDuration > c.m.cfg.Timing.LeaseDuration)
 }
 
 // sight says whether one stream shows both the lock and the sessions, and whether the sessions that we see are those

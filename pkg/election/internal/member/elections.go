@@ -60,7 +60,7 @@ func (m *Member) add(election *Election) []*stream {
 	}
 	var streams []*stream
 	c.each(func(c *contest) {
-		c.edition = m.setup.edition
+		m.publishes(c)
 		s := m.streamOf(c.lock.store)
 		s.byLock[c.lock.name] = c
 		c.preferred = m.preferenceOf(c)
@@ -122,6 +122,7 @@ func (m *Member) drop(c *contest) {
 	m.going.remove(c)
 	m.dimmed.remove(c)
 	m.heedful.remove(c)
+	m.unpublished.remove(c)
 	if c.beats != 0 {
 		c.beats = 0
 		m.byBeats--

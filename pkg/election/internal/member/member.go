@@ -63,6 +63,8 @@ type Member struct {
 	// term that follows the beats and needs no step.
 	heedful set[*contest]
 	byBeats int
+	// unpublished are the contests with elections that others cannot know yet.
+	unpublished set[*contest]
 	// longestGrace is the longest stopGrace so far among elections with `renewal: session`.
 	longestGrace time.Duration
 	// lacks says why the runners of the contests in unready are not ready.

@@ -34,10 +34,8 @@ type setup struct {
 	config string
 	said   record.Setup
 	stale  bool
-	// edition counts the elections that were ever added, the last one at addedAt. Our session, as the store has shown it, said
-	// what it says now with all up to announced (rule published-before-held).
-	edition, announced uint64
-	addedAt            record.Instant
+	// addedAt is when an election was last added.
+	addedAt record.Instant
 }
 
 func (s *setup) add(e *Election) {
@@ -52,7 +50,6 @@ func (s *setup) add(e *Election) {
 	s.timings += hash(e.Name, timingsOf(e))
 	s.leases[e.Timing.LeaseDuration]++
 	s.stale = true
-	s.edition++
 }
 
 // placesOf are the namespaces of an election's locks that are not the realm's own.
@@ -116,18 +113,27 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 	return s.config, s.said
 }
 
-// shown notes that the store has shown what a beat of our session says, sent at the instant sent: nothing of elections if a stranger
-// took that away. A beat of before the last addition may say the same by chance, after a change there and back. It returns whether
-// the beat announces an addition.
-func (s *setup) shown(c *Config, said *record.Member, sent record.Instant) (announces bool) {
-	if s.announced == s.edition || said == nil || sent < s.addedAt {
+// publishes begins the wait of a contest that was added: until the store has shown our session with its election, others cannot know how
+// long its terms may last (rule published-before-held). All members know the leaseDuration of the sessions. Until our session
+// was shown they do not take us for a member with other timings, so a lock whose own record is renewed may be taken without it.
+func (m *Member) publishes(c *contest) {
+	if m.beat.Sent != 0 || c.election.Timing.LeaseDuration > m.cfg.Timing.LeaseDuration {
+		m.unpublished.add(c)
+	}
+}
+
+// announced ends that wait for all contests if the store has shown a beat of ours, sent at the instant sent, that says what our session
+// says now. A stranger may have taken that away. A beat of before the last addition may say the same by chance, after a
+// change there and back. It returns whether any contest waited.
+func (m *Member) announced(said *record.Member, sent record.Instant) bool {
+	if len(m.unpublished.list) == 0 || said == nil || sent < m.setup.addedAt {
 		return false
 	}
-	config, present := s.published(c)
+	config, present := m.setup.published(&m.cfg)
 	if said.Config != config || said.Timings != present.Timings {
 		return false
 	}
-	s.announced = s.edition
+	m.unpublished = set[*contest]{}
 	return true
 }
 

@@ -40,6 +40,7 @@ var driverFields = map[string]string{
 	"Member.lags":         "",
 	"Member.crowded":      "",
 	"Member.heedful":      "", // follows from the state
+	"Member.unpublished":  "", // no election comes later, and none has a longer lease than the sessions
 	"Member.byBeats":      "",
 	"Member.longestGrace": "", // the only one
 	"Member.toldLate":     "plain",
@@ -109,7 +110,6 @@ var driverFields = map[string]string{
 	"contest.wakeAt":    "", // the earliest of these
 	"contest.slot":      "",
 	"contest.place":     "",
-	"contest.edition":   "", // none comes later, so the first beat that is seen announces all
 
 	"stream.store":        "",
 	"stream.names":        "",

@@ -45,13 +45,6 @@ var absenceRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestAMissedLifeIsTold",
 	},
 	{
-		name: "published/one-of-two-beats", rule: "published-before-held: the second of two beats of one instant announces, too",
-		file: "pkg/election/internal/member/beats.go",
-		old:  "		if announces { // one",
-		new:  "		if false { // one",
-		pkg:  "pkg/election", test: "TestALeaverOfManyLocksAnswersForItsTake",
-	},
-	{
 		name: "published/any-beat-announces", rule: "published-before-held: a beat announces what it says",
 		file: "pkg/election/internal/member/unlike.go",
 		old:  "	if said.Config != config || said.Timings != present.Timings {\n",

@@ -98,8 +98,10 @@ MUTANTS ?= all
 
 .PHONY: mutants
 mutants: bin/devcluster ## break each rule of the tables, and show which test, seed or path finds it (MUTANTS=part of a name)
+	@mkdir -p .cache
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) PRIMACY_MUTANTS=$(MUTANTS) go test -count=1 -timeout=0 -p 1 -v -run '^(TestMutantsDie|TestRowsFit)$$' \
-		./pkg/election/internal/mutants ./pkg/election/internal/sim ./pkg/election/internal/sim/explore
+		./pkg/election/internal/mutants ./pkg/election/internal/sim ./pkg/election/internal/sim/explore | tee .cache/mutants.txt
+	@[ "$$(grep -c 'no mutant of this table has that name' .cache/mutants.txt)" -lt 3 ] || { echo "no mutant has $(MUTANTS) in its name"; exit 1; }
 
 .PHONY: lint
 lint: check gosec vulncheck ## check, and look for insecure code and known vulnerabilities

@@ -29,9 +29,22 @@ func leases(lease time.Duration) func(*election.Config, *election.Spec) {
 	}
 }
 
-// cutOff has the host's member lead, and cuts it off. A member that bend changes ends its session.
-func cutOff(g *group, host string, bend func(*election.Config, *election.Spec)) (former, m1 *member) {
-	former = g.join(host, "stable", stable)
+// longSessions are the longer leases beside sessions that last longer than their writes hang.
+func longSessions(c *election.Config, s *election.Spec) {
+	leases(60*time.Second)(c, s)
+	c.Timing, _ = record.Profile("default")
+}
+
+// shorterForB gives election b a shorter lease than the others.
+func shorterForB(s *election.Spec) {
+	if s.Name == "b" {
+		s.Timing.LeaseDuration = 5 * time.Second
+	}
+}
+
+// cutOff has the member of host h lead, and cuts it off. A member that bend changes ends its session.
+func cutOff(g *group, bend func(*election.Config, *election.Spec)) (former, m1 *member) {
+	former = g.join("h", "stable", stable)
 	after(100 * time.Second)
 	g.wantLeader("a", former, former)
 	g.bend = bend
@@ -77,7 +90,7 @@ func TestAHostComesBackWithAShorterLease(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				g := longerLeases(t)
-				former, m1 := cutOff(g, "h", leases(5*time.Second))
+				former, m1 := cutOff(g, leases(5*time.Second))
 				again := g.join("h", "stable", stable)
 				after(5 * time.Second)
 				lose(g)
@@ -96,7 +109,7 @@ func TestAHostComesBackAndLeaves(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				g := longerLeases(t)
-				former, m1 := cutOff(g, "h", g.bend)
+				former, m1 := cutOff(g, g.bend)
 				again := g.join("h", "stable", stable)
 				after(3 * time.Second)
 				again.leave(t)
@@ -118,11 +131,8 @@ func TestAHostComesBackAndReloads(t *testing.T) {
 	for _, hangs := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
 			g := longerLeases(t)
-			g.bend = func(c *election.Config, s *election.Spec) {
-				leases(60*time.Second)(c, s)
-				c.Timing, _ = record.Profile("default") // a session that lasts longer than its writes hang
-			}
-			former, m1 := cutOff(g, "h", g.bend)
+			g.bend = longSessions
+			former, m1 := cutOff(g, g.bend)
 			again := g.join("h", "stable", stable)
 			after(4 * time.Second)
 			m1.leave(t)
@@ -166,15 +176,8 @@ func TestAnElectionHasALongerLeaseNow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := longerLeases(t)
 		g.names = []string{"a", "b"}
-		g.bend = func(c *election.Config, s *election.Spec) {
-			leases(60*time.Second)(c, s)
-			c.Timing, _ = record.Profile("default") // a session that lasts longer than its writes hang
-		}
-		g.differ = func(s *election.Spec) {
-			if s.Name == "b" {
-				s.Timing.LeaseDuration = 5 * time.Second
-			}
-		}
+		g.bend = longSessions
+		g.differ = shorterForB
 		h := g.join("h", "stable", stable)
 		after(100 * time.Second)
 		h.store.On(memory.Put, memory.Named("primacy-edge-h-0", memory.Hang()))
@@ -196,10 +199,7 @@ func TestAReloadThereAndBack(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := longerLeases(t)
 		g.names = []string{"a", "b"}
-		g.bend = func(c *election.Config, s *election.Spec) {
-			leases(60*time.Second)(c, s)
-			c.Timing, _ = record.Profile("default") // a session that lasts longer than its writes hang
-		}
+		g.bend = longSessions
 		h := g.join("h", "stable", stable)
 		after(100 * time.Second)
 		h.store.On(memory.Deliver, memory.Delay(4*time.Second)) // the next beat is stored, and not shown yet
@@ -216,11 +216,7 @@ func TestAReloadThereAndBack(t *testing.T) {
 		after(5 * time.Second)
 		hangAll(h.store)
 		g.blanks("b")
-		g.differ = func(s *election.Spec) {
-			if s.Name == "b" {
-				s.Timing.LeaseDuration = 5 * time.Second
-			}
-		}
+		g.differ = shorterForB
 		y := g.join("y", "stable", stable)
 		after(90 * time.Second)
 		h.store.Heal()

@@ -58,9 +58,10 @@ type uninstallCommand struct {
 	groupCommand
 	api coordinationclient.LeasesGetter
 	// bySession is how long the terms last of those Leases that state more than any lease may last, as far as we looked.
-	// Nearly all of these are renewed by their holders' sessions, and state a year. The session may be gone, or have ended by a proof, while what it renewed is at work.
+	// Nearly all of these are renewed by their holders' sessions, and state a year. The session may be gone, or have ended by a
+	// proof, while what it renewed is at work.
 	bySession map[status.Ref]time.Duration
-	// published is the longest lease of any member that did not end its session.
+	// published is the longest lease of any member whose session has not ended, and of earlier members of these sessions' slots.
 	published time.Duration
 	confirm   *confirmation
 	dry       *dryRun

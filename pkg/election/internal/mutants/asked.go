@@ -16,3 +16,6 @@ func Asked(name string) bool {
 
 // SampleOnly says whether a test is to try its sample.
 func SampleOnly() bool { return asked() == "" }
+
+// NoneHasThatName is what a test says that has no mutant of the name that it is asked for. `make mutants` fails if all tests say so.
+const NoneHasThatName = "no mutant of this table has that name"

@@ -38,7 +38,7 @@ func TestMutantsDie(t *testing.T) {
 		}
 	}
 	if len(chosen) == 0 {
-		t.Skip("no mutant of this table has that name")
+		t.Skip(mutants.NoneHasThatName)
 	}
 	t.Logf("\n%s", try(t, chosen))
 }

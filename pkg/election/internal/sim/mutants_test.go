@@ -63,13 +63,18 @@ func TestMutantsDie(t *testing.T) {
 			}
 		})
 	}
+	tried := 0
 	for n := range rows {
 		if mutants.Asked(rows[n].name) || mutants.SampleOnly() && n%sampled == 0 {
+			tried++
 			next <- n
 		}
 	}
 	close(next)
 	workers.Wait()
+	if tried == 0 {
+		t.Skip(mutants.NoneHasThatName)
+	}
 
 	type span struct {
 		class Class

@@ -115,22 +115,17 @@ func TestForgedToASessionWithALongerLease(t *testing.T) {
 }
 
 // TestForgedToNoSession checks that a mark that names no session counts as nobody's beat, even for a
-// member that has no session yet.
+// member that has no session any more.
 func TestForgedToNoSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
-		g.bend = func(c *election.Config, s *election.Spec) {
-			s.Bootstrap = election.BootstrapImmediate
-			c.Locks.(*memory.Store).On(memory.Put, func(_ context.Context, c memory.Call, op func() error) error {
-				if c.Name != "a" {
-					return fmt.Errorf("no: %w", lock.ErrDenied)
-				}
-				return op()
-			})
-		}
 		g.stop = 200 * time.Millisecond
 		m1 := g.join("m1", "stable", stable)
 		after(30 * time.Second)
+		m1.store.On(memory.Put, memory.Named(slot("m1"), func(context.Context, memory.Call, func() error) error {
+			return fmt.Errorf("no: %w", lock.ErrDenied)
+		}))
+		after(time.Minute)
 		g.wantLeader("a", m1, m1)
 		forgeRenewal(t, g, "a", "")
 		after(time.Minute)

@@ -223,3 +223,30 @@ func TestAReloadThereAndBack(t *testing.T) {
 		g.end(h, y)
 	})
 }
+
+// TestAMemberThatWasNeverShown has a member lead that cannot write its session, with a lease that is longer for one of its elections
+// than that of others. Nobody else can know: it must not take that lock. Once its session was shown it leads.
+func TestAMemberThatWasNeverShown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := longerLeases(t)
+		g.names = []string{"b"}
+		g.bend = func(c *election.Config, s *election.Spec) {
+			longSessions(c, s)
+			s.Timing.LeaseDuration = 15 * time.Second
+			c.Locks.(*memory.Store).On(memory.Put, memory.Named("primacy-edge-h-0", memory.Hang()))
+		}
+		h := g.join("h", "stable", stable)
+		after(60 * time.Second)
+		hangAll(h.store)
+		g.blanks("b")
+		g.differ = shorterForB
+		y := g.join("y", "stable", stable)
+		after(60 * time.Second)
+		g.wantLeader("b", y, y)
+		y.leave(t)
+		h.store.Heal()
+		after(60 * time.Second)
+		g.wantLeader("b", h, h)
+		g.end(h)
+	})
+}

@@ -43,6 +43,13 @@ func TestRights(t *testing.T) {
 			}
 			t.Run(r.name+"/"+f.name, func(t *testing.T) {
 				m := startMember(t, r, folder)
+				for tries := 1; r.refuses == "" && !m.began(); tries++ {
+					if tries == most {
+						t.Fatalf("in each of %d members some work has ended before anything happened", most)
+					}
+					m.end()
+					m = startMember(t, r, folder)
+				}
 				fmt.Fprintf(&table, "\n%-45s %-50s %s", r.name, f.name, m.meets(f))
 			})
 			if r.refuses != "" {
@@ -61,6 +68,10 @@ type fate struct {
 	// signal; 0 for none.
 	supervisors, guards syscall.Signal
 }
+
+// most is how often we start a member whose work does not live until all works have begun: on a busy machine that may take longer
+// than a lease.
+const most = 3
 
 // telling counts the most telling fates, which come first in fates.
 const telling = 2
@@ -198,9 +209,6 @@ func (m *member) meets(f fate) string {
 	if m.rights.refuses != "" {
 		return m.refuses()
 	}
-	for range Twists {
-		m.began()
-	}
 	brought := now()
 	if f.supervisors != 0 && f.guards != 0 { // freeze both first, or either would act when the other is gone
 		m.bring(syscall.SIGSTOP, "primacy-deadman")
@@ -232,24 +240,26 @@ func (m *member) end() {
 	m.said.Wait()
 }
 
-// began waits until one more work has begun.
-func (m *member) began() {
+// began waits until all works have begun, and returns whether all lived until then.
+func (m *member) began() bool {
 	m.t.Helper()
-	for {
+	for n := 0; n < len(Twists); {
 		select {
 		case said := <-m.ended:
-			m.t.Fatalf("a run of work has ended before anything happened: %s", said)
+			m.t.Logf("a run of work has ended before anything happened: %s", said)
+			return false
 		case event := <-m.stage.events:
-			if strings.HasPrefix(event, "began ") {
-				return
-			}
-			if strings.HasPrefix(event, "failed ") {
+			switch what, _, _ := strings.Cut(event, " "); what {
+			case "began":
+				n++
+			case "failed":
 				m.t.Fatal(event)
 			}
 		case <-clock.NewTimer(patience).C:
 			m.t.Fatal("some work does not begin")
 		}
 	}
+	return true
 }
 
 // refuses checks that the member refuses to run any work, and returns its error.

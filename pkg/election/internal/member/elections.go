@@ -60,7 +60,7 @@ func (m *Member) add(election *Election) []*stream {
 	}
 	var streams []*stream
 	c.each(func(c *contest) {
-		m.publishes(c)
+		m.unpublished.add(c)
 		s := m.streamOf(c.lock.store)
 		s.byLock[c.lock.name] = c
 		c.preferred = m.preferenceOf(c)

@@ -113,17 +113,7 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 	return s.config, s.said
 }
 
-// publishes begins the wait of a contest that was added: until the store has shown our session with its election, others cannot
-// know how long its terms may last (rule published-before-held). Before our session was shown at all, a contest whose lease is
-// no longer than that of the sessions does not wait: a member that may write no sessions leads by locks that their own
-// records renew.
-func (m *Member) publishes(c *contest) {
-	if m.beat.Sent != 0 || c.election.Timing.LeaseDuration > m.cfg.Timing.LeaseDuration {
-		m.unpublished.add(c)
-	}
-}
-
-// announced ends that wait for all contests if the store has shown a beat of ours, sent at the instant sent, that says what our
+// announced ends the wait of the unpublished contests if the store has shown a beat of ours, sent at the instant sent, that says what our
 // session says now. A stranger may have taken that away. A beat of before the last addition may say the same by chance,
 // after a change there and back. It returns whether any contest waited.
 func (m *Member) announced(said *record.Member, sent record.Instant) bool {

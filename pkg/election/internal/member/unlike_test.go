@@ -46,9 +46,9 @@ func TestPublishedFollowsTheElections(t *testing.T) {
 	}
 }
 
-// TestALongerLeaseIsPublishedFirst checks that a member knows from what the store has shown of its own session whether
-// others know the lease of an election (rule published-before-held).
-func TestALongerLeaseIsPublishedFirst(t *testing.T) {
+// TestALeaseIsPublishedFirst checks that a member knows from what the store has shown of its own session whether others know
+// the lease of an election (rule published-before-held).
+func TestALeaseIsPublishedFirst(t *testing.T) {
 	m := incarnation(Heritage{})
 	m.now = 1
 	list(m, 100)
@@ -80,12 +80,12 @@ func TestALongerLeaseIsPublishedFirst(t *testing.T) {
 		}
 	}
 	add("first", m.cfg.Timing.LeaseDuration)
-	wants("nothing was shown yet")
+	wants("nothing was shown yet", "first")
 	before := beat()
 	add("longer", 40*time.Second)
-	wants("nothing was shown yet", "longer")
+	wants("nothing was shown yet", "first", "longer")
 	shows(before)
-	wants("our session with one of two was shown", "longer")
+	wants("our session with one of two was shown", "first", "longer")
 	shows(beat())
 	wants("our session with it was shown")
 	add("later", m.cfg.Timing.LeaseDuration)

@@ -40,7 +40,7 @@ var driverFields = map[string]string{
 	"Member.lags":         "",
 	"Member.crowded":      "",
 	"Member.heedful":      "", // follows from the state
-	"Member.unpublished":  "", // no election comes later, and none has a longer lease than the sessions
+	"Member.unpublished":  "", // follows from whether a beat was shown: no election comes later
 	"Member.byBeats":      "",
 	"Member.longestGrace": "", // the only one
 	"Member.toldLate":     "plain",

@@ -65,7 +65,7 @@ test: bin/devcluster ## vet and run the tests, in less than ten minutes on two c
 test-long: bin/devcluster ## run the tests that take minutes: scripts, other electors, real leases, thousands of schedules, rolling updates, plugins
 	go test -race -timeout 25m $(LONG_PACKAGES)
 	go test -race -timeout 25m -run '$(LONG_TESTS)' ./cmd/primacy/app
-	go test -run '^Test(Chaos|CostsOfManyElections|Interleavings|OutagesInPart|OutagesOfAll|UnlikeMembers)$$' ./pkg/election
+	go test -run '^Test(Chaos|CostsOfManyElections|Interleavings|OutagesInPart|OutagesOfAll|UnlikeLeases|UnlikeMembers)$$' ./pkg/election
 	go test -run '^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|Drains|Pauses)$$' ./cmd/primacy/app
 	PRIMACY_SEEDS=$(SEEDS) go test -timeout 25m ./pkg/election/internal/sim/...
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test-long

@@ -56,19 +56,26 @@ func newBoard(group string, expected []status.Expected) *board {
 	return b
 }
 
-// expect sets the elections that should exist from now on.
-func (b *board) expect(group string, expected []status.Expected, now time.Time) {
+// expect sets the elections that should exist from now on. It returns, in lines for people, who leads those of them that a member
+// took before, since members may know the configuration first.
+func (b *board) expect(group string, expected []status.Expected, now time.Time) (lines []string) {
 	b.selection = status.Selection{Group: group, Expected: expected}
 	seats := make(map[status.Ref]*seat, len(expected))
 	for _, e := range expected {
 		own := status.Ref{Kind: e.Kind, Name: e.Lock}
-		if seats[own] = b.seats[own]; seats[own] == nil {
-			seats[own] = &seat{}
-			seats[own].skip(b.entries[own].Record, now)
+		s := b.seats[own]
+		if s != nil {
+			s.election = e.Election
+		} else {
+			s = &seat{election: e.Election}
+			if r := b.entries[own].Record; r != nil {
+				lines = append(lines, b.changed(s, r, now)...)
+			}
 		}
-		seats[own].election = e.Election
+		seats[own] = s
 	}
 	b.seats = seats
+	return lines
 }
 
 // report is who leads what now. It leaves out locks of elections that the configuration no longer has.

@@ -277,13 +277,14 @@ func TestAmiss(t *testing.T) {
 	}
 }
 
-// TestExpect checks that a changed configuration adds elections to the board and removes others.
+// TestExpect checks that a changed configuration adds elections to the board and removes others, and that it tells who took a lock
+// before the board knew its election: members may know the configuration first.
 func TestExpect(t *testing.T) {
 	s := newStage(t)
 	s.shows("lock-one", s.held(stable0, 10, 1, ""))
 	s.shows("lock-four", s.held(stable0, 10, 1, ""))
-	s.board.expect("edge", []status.Expected{{Election: "one", Lock: "lock-one", Kind: status.Lease}, {Election: "three", Lock: "lock-three", Kind: status.Lease}, {Election: "four", Lock: "lock-four", Kind: status.Lease}}, s.now)
-	s.said = nil
+	s.said = s.board.expect("edge", []status.Expected{{Election: "one", Lock: "lock-one", Kind: status.Lease}, {Election: "three", Lock: "lock-three", Kind: status.Lease}, {Election: "four", Lock: "lock-four", Kind: status.Lease}}, s.now)
+	s.says("four: stable-0 leads token 10")
 	s.shows("lock-two", s.held(stable0, 20, 1, ""))
 	s.shows("lock-one", s.released(s.held(stable0, 10, 1, ""), "better member is ready"))
 	s.shows("lock-one", s.held(canary0, 30, 2, ""))

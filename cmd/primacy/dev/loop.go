@@ -162,7 +162,9 @@ func (r *run) follow(next *config.Configuration) {
 		r.event("group, namespace, member and session timing stay as they were: start primacy dev again to change them")
 	}
 	r.doc.Configuration = plan.Next
-	r.board.expect(r.doc.Group, r.doc.expected(), time.Now())
+	for _, line := range r.board.expect(r.doc.Group, r.doc.expected(), time.Now()) {
+		r.event("%s", line)
+	}
 	if !plan.DefaultRevision {
 		return
 	}

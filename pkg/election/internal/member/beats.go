@@ -115,7 +115,7 @@ func (m *Member) sawBeat(e lock.Entry) {
 		return
 	}
 	m.tendView() // terms may last longer by the sessions shown before it, or by an election that was added since
-	announces := m.announced(e.Record.Member, seen.Sent)
+	announces := m.announced(e.Record, seen.Sent)
 	if seen.Sent <= m.beat.Sent {
 		if announces { // one of two beats that we sent at the same instant
 			m.heed()

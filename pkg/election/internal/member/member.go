@@ -63,7 +63,7 @@ type Member struct {
 	// term that follows the beats and needs no step.
 	heedful set[*contest]
 	byBeats int
-	// unpublished are the contests that were added since the store last showed our session with all of them: others cannot know
+	// unpublished are the contests that were added since the last beat that the store has shown of our session: others cannot know
 	// yet how long their terms may last (rule published-before-held).
 	unpublished set[*contest]
 	// longestGrace is the longest stopGrace so far among elections with `renewal: session`.

@@ -113,19 +113,23 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 	return s.config, s.said
 }
 
-// announced ends the wait of the unpublished contests if the store has shown a beat of ours, sent at the instant sent, that says what our
-// session says now. A stranger may have taken that away. A beat of before the last addition may say the same by chance,
-// after a change there and back. It returns whether any contest waited.
-func (m *Member) announced(said *record.Member, sent record.Instant) bool {
-	if len(m.unpublished.list) == 0 || said == nil || sent < m.setup.addedAt {
+// announced ends the wait of unpublished contests if the store has shown a beat of ours, sent at the instant sent, that tells of
+// them: of those that were added before, and of all if it says what our session says now. A beat of before the last addition may
+// say the same by chance, after a change there and back. It returns whether any contest waits no longer.
+func (m *Member) announced(shown *record.Record, sent record.Instant) (some bool) {
+	if len(m.unpublished.list) == 0 || !m.own.Whole(shown) {
 		return false
 	}
 	config, present := m.setup.published(&m.cfg)
-	if said.Config != config || said.Timings != present.Timings {
-		return false
+	said := shown.Member
+	all := said.Config == config && said.Timings == present.Timings && sent >= m.setup.addedAt
+	for _, c := range m.unpublished.all() {
+		if all || c.began < sent {
+			m.unpublished.remove(c)
+			some = true
+		}
 	}
-	m.unpublished = set[*contest]{}
-	return true
+	return some
 }
 
 // rulesOf is all that members must agree on about an election, except for timings. Members may differ in

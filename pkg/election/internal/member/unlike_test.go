@@ -96,4 +96,15 @@ func TestALeaseIsPublishedFirst(t *testing.T) {
 	wants("our session was shown, and does not say it", "later")
 	shows(beat())
 	wants("our session with all was shown")
+	add("one of many", m.cfg.Timing.LeaseDuration)
+	m.now++
+	next := beat()
+	add("many", m.cfg.Timing.LeaseDuration)
+	shows(next)
+	wants("our session was shown as it was before the last one", "many")
+	last := beat()
+	add("more", m.cfg.Timing.LeaseDuration)
+	last.Record.Member.Timings = "" // by a stranger
+	shows(last)
+	wants("our session was shown, and does not say all", "many", "more")
 }

@@ -33,8 +33,8 @@ var absenceRows = []row{
 	{
 		name: "published/before-the-reload", rule: "published-before-held: a beat announces nothing that came after it",
 		file: "pkg/election/internal/member/unlike.go",
-		old:  " || sent < m.setup.addedAt {",
-		new:  " {",
+		old:  " && sent >= m.setup.addedAt\n",
+		new:  "\n",
 		pkg:  "pkg/election", test: "TestAReloadThereAndBack",
 	},
 	{
@@ -54,9 +54,37 @@ var absenceRows = []row{
 	{
 		name: "published/any-beat-announces", rule: "published-before-held: a beat announces what it says",
 		file: "pkg/election/internal/member/unlike.go",
-		old:  "	if said.Config != config || said.Timings != present.Timings {\n",
-		new:  "	if config == present.Timings {\n",
+		old:  "	all := said.Config == config && said.Timings == present.Timings && sent",
+		new:  "	all := config != present.Timings && said != nil && sent",
 		pkg:  "pkg/election/internal/member", test: "TestALeaseIsPublishedFirst",
+	},
+	{
+		name: "published/beat-of-the-same-instant", rule: "published-before-held: a beat announces nothing that came after it",
+		file: "pkg/election/internal/member/unlike.go",
+		old:  "		if all || c.began < sent {\n",
+		new:  "		if all || c.began <= sent {\n",
+		pkg:  "pkg/election/internal/member", test: "TestALeaseIsPublishedFirst",
+	},
+	{
+		name: "published/only-all-at-once", rule: "published-before-held: a beat announces what came before it",
+		file: "pkg/election/internal/member/unlike.go",
+		old:  "		if all || c.began < sent {\n",
+		new:  "		if all {\n",
+		pkg:  "pkg/election", test: "TestElectionsThatComeAndGo",
+	},
+	{
+		name: "published/edit-announces", rule: "published-before-held: a beat that a stranger altered announces nothing",
+		file: "pkg/election/internal/session/own.go",
+		old:  " && s.config == r.Member.Config && s.timings == r.Member.Timings\n",
+		new:  "\n",
+		pkg:  "pkg/election/internal/member", test: "TestALeaseIsPublishedFirst",
+	},
+	{
+		name: "published/sessions-not-compared", rule: "published-before-held: a beat counts after the sessions before it, and by the elections that we have",
+		file: "pkg/election/internal/member/beats.go",
+		old:  "	m.tendView() //",
+		new:  "	//",
+		pkg:  "pkg/election", test: "TestAReloadBesideAnotherStream",
 	},
 	{
 		name: "published/slot-tells-of-nobody", rule: "published-before-held: a slot tells of its former member for as long as that may be at work",

@@ -68,6 +68,8 @@ type ending struct {
 type sentBeat struct {
 	beat uint64
 	at   record.Instant
+	// config and timings are what the beat said of our elections.
+	config, timings string
 }
 
 // maxSent is how many of our last beats we can still recognize.
@@ -165,6 +167,14 @@ func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.V
 	o.dir.provenAt = max(o.dir.provenAt, o.sent[i].at)
 	o.join(now, v.UID)
 	return machine.Beat{Session: name, UID: v.UID, Sent: o.sent[i].at}, true
+}
+
+// Whole says whether a beat of ours, which Seen has returned, still says of our elections what we sent. A stranger may have taken
+// that away.
+func (o *Own) Whole(r *record.Record) bool {
+	return r.Member != nil && slices.ContainsFunc(o.sent, func(s sentBeat) bool {
+		return s.beat == r.Mark.Beat && s.config == r.Member.Config && s.timings == r.Member.Timings
+	})
 }
 
 // Lost says why the session ended against our will; false if it did not. Once it did, nothing is written
@@ -280,7 +290,7 @@ func (o *Own) Step(now record.Instant) (actions []Action, next record.Instant) {
 			o.beat++
 			w.Beat, w.Record.Mark.Beat = o.beat, o.beat
 			o.inFlight = o.beat
-			o.sent = append(o.sent[max(0, len(o.sent)-maxSent+1):], sentBeat{o.beat, now})
+			o.sent = append(o.sent[max(0, len(o.sent)-maxSent+1):], sentBeat{o.beat, now, o.published.Config, o.published.Timings})
 			actions = append(actions, w)
 		}
 	}

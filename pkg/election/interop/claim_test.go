@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -302,7 +303,10 @@ func TestCancelledWhileWeClaim(t *testing.T) {
 				t.Errorf("%s: %s took it back", l, is)
 			}
 		}
-		if n := len(a.spans[l]); n != 2 {
+		spans := slices.DeleteFunc(slices.Clone(a.spans[l]), func(s *span) bool {
+			return s.reason == string(machine.ReasonExpired) // on a busy machine our term may end so, and another begin
+		})
+		if n := len(spans); n != 2 {
 			t.Errorf("%s: %d spans of work, want its one and our one", l, n)
 		}
 	}

@@ -57,7 +57,7 @@ type Config struct {
 	// LongestEver is the longest leaseDuration that any session ever published to this member, even if the
 	// session is gone (rule absence-counts).
 	LongestEver time.Duration
-	// Unpublished: the store has not shown our session yet as it is since we have the election, with this lease (rule
+	// Unpublished: the store has not shown a beat of our session yet that tells of the election, with this lease (rule
 	// published-before-held).
 	Unpublished bool
 	// Newest is the newest revision that the lock's store has shown, if that was after this

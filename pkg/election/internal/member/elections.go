@@ -47,7 +47,6 @@ func (m *Member) add(election *Election) []*stream {
 		m.open[c] = false
 	}
 	m.setup.add(election)
-	m.setup.addedAt = m.now
 	if election.Renewal.Of(false) == record.RenewalSession {
 		m.longestGrace = max(m.longestGrace, election.Timing.StopGrace)
 	}

@@ -34,8 +34,6 @@ type setup struct {
 	config string
 	said   record.Setup
 	stale  bool
-	// addedAt is when an election was last added.
-	addedAt record.Instant
 }
 
 func (s *setup) add(e *Election) {
@@ -114,17 +112,16 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 }
 
 // announced ends the wait of unpublished contests if the store has shown a beat of ours, sent at the instant sent, that tells of
-// them: of those that were added before, and of all if it says what our session says now. A beat of before the last addition may
-// say the same by chance, after a change there and back. It returns whether any contest waits no longer.
+// them: of those that began before, and of those that began at that instant if the beat says what our session says now. It returns
+// whether any contest waits no longer.
 func (m *Member) announced(shown *record.Record, sent record.Instant) (some bool) {
 	if len(m.unpublished.list) == 0 || !m.own.Whole(shown) {
 		return false
 	}
 	config, present := m.setup.published(&m.cfg)
-	said := shown.Member
-	all := said.Config == config && said.Timings == present.Timings && sent >= m.setup.addedAt
+	whole := shown.Member.Config == config && shown.Member.Timings == present.Timings
 	for _, c := range m.unpublished.all() {
-		if all || c.began < sent {
+		if c.began < sent || whole && c.began == sent {
 			m.unpublished.remove(c)
 			some = true
 		}

@@ -33,8 +33,8 @@ var absenceRows = []row{
 	{
 		name: "published/before-the-reload", rule: "published-before-held: a beat announces nothing that came after it",
 		file: "pkg/election/internal/member/unlike.go",
-		old:  " && sent >= m.setup.addedAt\n",
-		new:  "\n",
+		old:  "whole && c.began == sent {\n",
+		new:  "whole {\n",
 		pkg:  "pkg/election", test: "TestAReloadThereAndBack",
 	},
 	{
@@ -54,22 +54,22 @@ var absenceRows = []row{
 	{
 		name: "published/any-beat-announces", rule: "published-before-held: a beat announces what it says",
 		file: "pkg/election/internal/member/unlike.go",
-		old:  "	all := said.Config == config && said.Timings == present.Timings && sent",
-		new:  "	all := config != present.Timings && said != nil && sent",
+		old:  "	whole := shown.Member.Config == config && shown.Member.Timings == present.Timings\n",
+		new:  "	whole := config != present.Timings\n",
 		pkg:  "pkg/election/internal/member", test: "TestALeaseIsPublishedFirst",
 	},
 	{
 		name: "published/beat-of-the-same-instant", rule: "published-before-held: a beat announces nothing that came after it",
 		file: "pkg/election/internal/member/unlike.go",
-		old:  "		if all || c.began < sent {\n",
-		new:  "		if all || c.began <= sent {\n",
+		old:  "c.began < sent || whole && c.began == sent {\n",
+		new:  "c.began <= sent || whole {\n",
 		pkg:  "pkg/election/internal/member", test: "TestALeaseIsPublishedFirst",
 	},
 	{
 		name: "published/only-all-at-once", rule: "published-before-held: a beat announces what came before it",
 		file: "pkg/election/internal/member/unlike.go",
-		old:  "		if all || c.began < sent {\n",
-		new:  "		if all {\n",
+		old:  "c.began < sent || whole && c.began == sent {\n",
+		new:  "c.began == sent && whole {\n",
 		pkg:  "pkg/election", test: "TestElectionsThatComeAndGo",
 	},
 	{
@@ -78,6 +78,20 @@ var absenceRows = []row{
 		old:  " && s.config == r.Member.Config && s.timings == r.Member.Timings\n",
 		new:  "\n",
 		pkg:  "pkg/election/internal/member", test: "TestALeaseIsPublishedFirst",
+	},
+	{
+		name: "published/news-without-end", rule: "seen-not-assumed: a member recognizes its beats however late the watch shows them",
+		file: "pkg/election/internal/session/own.go",
+		old:  "(len(o.sent) > maxUnseen || says.Equal(&o.published))",
+		new:  "(len(o.sent) > 100*maxUnseen || says.Equal(&o.published))",
+		pkg:  "pkg/election", test: "TestNewsFasterThanTheWatch",
+	},
+	{
+		name: "published/seen-beats-are-kept", rule: "seen-not-assumed: beats that were seen do not hold up news",
+		file: "pkg/election/internal/session/own.go",
+		old:  "	o.sent = o.sent[i:]\n	o.dir.provenAt = max(o.dir.provenAt, o.sent[0].at)\n",
+		new:  "	o.sent = append(o.sent[i:i+1:i+1], o.sent...)\n	o.dir.provenAt = max(o.dir.provenAt, o.sent[0].at)\n",
+		pkg:  "pkg/election/internal/session", test: "TestNewsAreToldAtOnce",
 	},
 	{
 		name: "published/sessions-not-compared", rule: "published-before-held: a beat counts after the sessions before it, and by the elections that we have",

@@ -19,7 +19,7 @@ var sessionRows = []row{
 	{
 		name: "session/beat-counts-when-seen", rule: "a beat is worth what it is from when it was sent",
 		file: "pkg/election/internal/session/own.go",
-		old:  "Sent: o.sent[i].at}",
+		old:  "Sent: o.sent[0].at}",
 		new:  "Sent: now}",
 		pkg:  "pkg/election/internal/session", test: "TestABeatIsWorthFromWhenItWasSent",
 	},

@@ -52,7 +52,7 @@ type Own struct {
 	// ending are the sessions of others that we asked to end, by name.
 	ending map[string]ending
 	lost   Reason
-	// sent are our last beats, each with when we sent it.
+	// sent are our last beats since the one that was seen last.
 	sent []sentBeat
 	// leaveSoon: Leave was called while we were creating the session.
 	leaveSoon bool
@@ -74,6 +74,10 @@ type sentBeat struct {
 
 // maxSent is how many of our last beats we can still recognize.
 const maxSent = 32
+
+// maxUnseen is after how many beats that the stream has not shown yet we tell no more news before the next beat is due. If news
+// came faster than the stream shows it, we would recognize none of our beats.
+const maxUnseen = maxSent / 2
 
 type fallen struct {
 	slot, holder string
@@ -164,9 +168,10 @@ func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.V
 	if i < 0 {
 		return machine.Beat{}, false
 	}
-	o.dir.provenAt = max(o.dir.provenAt, o.sent[i].at)
+	o.sent = o.sent[i:]
+	o.dir.provenAt = max(o.dir.provenAt, o.sent[0].at)
 	o.join(now, v.UID)
-	return machine.Beat{Session: name, UID: v.UID, Sent: o.sent[i].at}, true
+	return machine.Beat{Session: name, UID: v.UID, Sent: o.sent[0].at}, true
 }
 
 // Whole says whether a beat of ours, which Seen has returned, still says of our elections what we sent. A stranger may have taken
@@ -350,7 +355,7 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 		o.published = *r.Member
 		return Write{Name: free.Name, Record: r, If: free.Version}, true
 	case alive:
-		if says := o.says(now); now < o.beatAt && says.Equal(&o.published) {
+		if says := o.says(now); now < o.beatAt && (len(o.sent) > maxUnseen || says.Equal(&o.published)) {
 			wake(o.beatAt)
 			return Write{}, false
 		}

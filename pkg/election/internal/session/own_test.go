@@ -2,6 +2,7 @@ package session
 
 import (
 	"testing"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -136,5 +137,44 @@ func TestNobodyIsEndedWithoutProof(t *testing.T) {
 	s.provenAt = end
 	if dead, _, unproven := s.Expired(end + 100*second); len(dead) != 1 || unproven != 0 {
 		t.Errorf("proven: dead %v, without proof until %d", dead, unproven)
+	}
+}
+
+// TestNewsAreToldAtOnce checks that the session tells news at once as long as the stream shows its beats, and while that is late,
+// with the next beat that is due, so that the beats which are shown at last are still recognized (rule seen-not-assumed).
+func TestNewsAreToldAtOnce(t *testing.T) {
+	j := newJoiner(t)
+	now := 2 * second
+	var sent []Write
+	tell := func() Write {
+		now = now.Add(time.Millisecond)
+		j.Publish(record.Member{Identity: "a_00000001", Ready: len(sent)%2 == 0})
+		w := j.writes(now)
+		j.stored(now, w, record.Version{UID: "u", Revision: 10 + w.Beat})
+		sent = append(sent, w)
+		return w
+	}
+	shown := func(w Write) bool {
+		_, ours := j.Seen(now, w.Name, &w.Record, record.Version{UID: "u", Revision: 10 + w.Beat})
+		return ours
+	}
+	for range 3 * maxSent {
+		if !shown(tell()) {
+			t.Fatal("a beat is not recognized")
+		}
+	}
+	for range maxUnseen {
+		tell()
+	}
+	j.Publish(record.Member{Identity: "a_00000001", Revision: "news"})
+	actions, next := j.Step(now)
+	if len(actions) != 0 || next != j.beatAt {
+		t.Errorf("%d beats are not shown yet, and it asks for %+v, next at %v, want nothing before %v", maxUnseen, actions, next, j.beatAt)
+	}
+	if !shown(sent[len(sent)-maxUnseen]) {
+		t.Error("the first of them is not recognized")
+	}
+	if w := j.writes(now); w.Record.Member.Revision != "news" {
+		t.Errorf("then it writes %+v", w.Record.Member)
 	}
 }

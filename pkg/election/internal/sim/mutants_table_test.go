@@ -19,7 +19,7 @@ var rows = []mutant{
 	},
 	{
 		name: "beat-counts-when-seen", rule: "seen-not-assumed", file: "internal/session/own.go",
-		old: "Sent: o.sent[i].at}",
+		old: "Sent: o.sent[0].at}",
 		new: "Sent: now}",
 	},
 	{

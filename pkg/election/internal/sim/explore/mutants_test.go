@@ -76,7 +76,7 @@ var rows = []mutant{
 	},
 	{
 		name: "a beat counts from its sight (rule seen-not-assumed)", file: "internal/session/own.go",
-		old: "Sent: o.sent[i].at}", new: "Sent: now}",
+		old: "Sent: o.sent[0].at}", new: "Sent: now}",
 		world: "stalled", wrong: "more than the beats that it has seen",
 	},
 	{

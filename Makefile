@@ -55,14 +55,15 @@ run: build ## start a cluster on this machine, with members that take part in el
 LONG_PACKAGES := ./pkg/election/interop ./pkg/election/leaderelection ./pkg/election/sweep ./pkg/election/weather ./pkg/revisions/controller ./pkg/runners/deadman ./pkg/runners/exec
 LONG_TESTS := ^Test(Scripts|Dev)$$
 
-# Tests of package election that simulate hours, or hundreds of members. The race detector makes them several times slower and adds
-# nothing that the package's other tests do not show it, so they run without it.
+# Tests that simulate hours, or hundreds of members. The race detector makes them several times slower and adds nothing that other
+# tests do not show it, so they run without it.
 SIMULATED_HOURS := ^Test(CostsOfManyElections|ForcedInChaos|HolderIsFirstAfterAnOutage|Interleavings|MoreOpenTermsThanASessionCanList|OppositeMovesEndUpLed|OutagesInPart|OutagesOfAll|RangesNeverOverlap|TokensRiseOverMovesThereAndBack|TooMuchToDisownEndsTheSession|UnlikeLeases|UnlikeMembers|WhoCouldWriteNothingComesBackSoon|WhoLetGoComesBackAtOnce)$$
+SIMULATED_COMMANDS := ^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|PreviewsOfAMemberThatFell|PlantedDifferencesAreSeen|Handovers|Drains|Pauses)$$
 
 .PHONY: test
 test: bin/devcluster ## vet and run the tests, in less than ten minutes on two cores; nothing needs to be prepared
 	go vet ./...
-	go test -race -timeout 25m -skip '$(LONG_TESTS)|$(SIMULATED_HOURS)' $$(comm -23 <(go list ./... | sort) <(go list $(LONG_PACKAGES) | sort))
+	go test -race -timeout 25m -p 3 -skip '$(LONG_TESTS)|$(SIMULATED_HOURS)|$(SIMULATED_COMMANDS)' $$(comm -23 <(go list ./... | sort) <(go list $(LONG_PACKAGES) | sort))
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test
 
 .PHONY: test-long
@@ -70,7 +71,7 @@ test-long: bin/devcluster ## run the tests that take minutes: scripts, other ele
 	go test -race -timeout 25m $(LONG_PACKAGES)
 	go test -race -timeout 25m -run '$(LONG_TESTS)' ./cmd/primacy/app
 	go test -run '^TestChaos$$|$(SIMULATED_HOURS)' ./pkg/election
-	go test -run '^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|Drains|Pauses)$$' ./cmd/primacy/app
+	go test -run '$(SIMULATED_COMMANDS)' ./cmd/primacy/app
 	PRIMACY_SEEDS=$(SEEDS) go test -timeout 25m ./pkg/election/internal/sim/...
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test-long
 	$(MAKE) -C cmd/devcluster test

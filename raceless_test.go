@@ -16,6 +16,9 @@ import (
 // plainRuns finds the lines of the Makefile that run tests of one folder without the race detector.
 var plainRuns = regexp.MustCompile(`(?m)^\t(?:[A-Z_]+=\S+ )?go test (?:-timeout \S+ )?-run '(\S+)' \./(\S+)$`)
 
+// variables finds the definitions of the Makefile's variables.
+var variables = regexp.MustCompile(`(?m)^([A-Z_]+) := (.*)$`)
+
 // neverWhole are the tests that do less under the race detector, and that the Makefile runs only with it. They would never
 // run as they are meant to.
 func neverWhole(tree fs.FS) (broken []string, err error) {
@@ -23,8 +26,11 @@ func neverWhole(tree fs.FS) (broken []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := map[string]*regexp.Regexp{}
-	for _, m := range plainRuns.FindAllStringSubmatch(string(makefile), -1) {
+	text, runs := string(makefile), map[string]*regexp.Regexp{}
+	for _, m := range variables.FindAllStringSubmatch(text, -1) {
+		text = strings.ReplaceAll(text, "$("+m[1]+")", m[2])
+	}
+	for _, m := range plainRuns.FindAllStringSubmatch(text, -1) {
 		runs[m[2]] = regexp.MustCompile(strings.ReplaceAll(m[1], "$$", "$"))
 	}
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -72,12 +78,14 @@ func TestNothingIsLeftToTheRaceDetector(t *testing.T) {
 	report(t, broken)
 	const skips = "package p\n\nfunc TestA(t *T) {\n\tif underRace {\n\t\treturn\n\t}\n}\n\nfunc TestB(t *T) {}\n"
 	for makefile, want := range map[string][]string{
-		"\tgo test -run '^Test(A)$$' ./p\n":     nil,
-		"\tgo test -run '^Test(B)$$' ./p\n":     {"p/p_test.go: TestA"},
-		"\tgo test -run '^Test(A)$$' ./q\n":     {"p/p_test.go: TestA"},
-		"\tgo test -race -run '^TestA$$' ./p\n": {"p/p_test.go: TestA"},
-		"\tN=1 go test -run '^Test(A)$$' ./p\n": nil,
-		"# \tgo test -run '^Test(A)$$' ./p\n":   {"p/p_test.go: TestA"},
+		"\tgo test -run '^Test(A)$$' ./p\n":                nil,
+		"X := ^Test(A|B)$$\n\n\tgo test -run '$(X)' ./p\n": nil,
+		"X := ^Test(B)$$\n\n\tgo test -run '$(X)' ./p\n":   {"p/p_test.go: TestA"},
+		"\tgo test -run '^Test(B)$$' ./p\n":                {"p/p_test.go: TestA"},
+		"\tgo test -run '^Test(A)$$' ./q\n":                {"p/p_test.go: TestA"},
+		"\tgo test -race -run '^TestA$$' ./p\n":            {"p/p_test.go: TestA"},
+		"\tN=1 go test -run '^Test(A)$$' ./p\n":            nil,
+		"# \tgo test -run '^Test(A)$$' ./p\n":              {"p/p_test.go: TestA"},
 	} {
 		got, err := neverWhole(fstest.MapFS{"Makefile": {Data: []byte(makefile)}, "p/p_test.go": {Data: []byte(skips)}})
 		if err != nil || !slices.EqualFunc(got, want, strings.HasPrefix) {

@@ -234,6 +234,7 @@ func descend(sort []string) {
 	case "stopped":
 		write("descendants", ownID())
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+		wait() // this thread may run on for a moment, or be told to go on
 	case "namespace":
 		inhabit()
 	case "inner": // the first process of a namespace
@@ -246,6 +247,11 @@ func descend(sort []string) {
 		enter(of)
 	}
 	write("descendants", ownID())
+	wait()
+}
+
+// wait waits for a signal that kills this process.
+func wait() {
 	for {
 		_ = unix.Pause()
 	}

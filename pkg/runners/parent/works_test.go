@@ -77,9 +77,7 @@ func helpers(getenv func(string) string) (sorts []string, n int) {
 func toil() {
 	sorts, _ := helpers(os.Getenv)
 	beget(sorts...)
-	for {
-		_ = unix.Pause()
-	}
+	wait()
 }
 
 // ownID is the process id of this process as /proc shows it: in a process namespace it has another one.

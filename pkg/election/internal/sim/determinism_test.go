@@ -8,7 +8,7 @@ import (
 func TestASeedReplaysByteForByte(t *testing.T) {
 	n := 100
 	if raceDetector {
-		n = 10
+		n = len(Classes)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range n {

@@ -61,8 +61,7 @@ SIMULATED_HOURS := ^Test(CostsOfManyElections|ForcedInChaos|HolderIsFirstAfterAn
 SIMULATED_COMMANDS := ^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|PreviewsOfAMemberThatFell|PlantedDifferencesAreSeen|Handovers|Drains|Pauses)$$
 
 .PHONY: test
-test: bin/devcluster ## vet and run the tests, in less than ten minutes on two cores; nothing needs to be prepared
-	go vet ./...
+test: bin/devcluster ## run the tests, in less than ten minutes on two cores; nothing needs to be prepared
 	go test -race -timeout 25m -p 3 -skip '$(LONG_TESTS)|$(SIMULATED_HOURS)|$(SIMULATED_COMMANDS)' $$(comm -23 <(go list ./... | sort) <(go list $(LONG_PACKAGES) | sort))
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test
 

@@ -125,7 +125,7 @@ func (m *Member) sawBeat(e lock.Entry) {
 	if m.sight.dims(m.now, m.reach(), m.cfg.Timing) {
 		m.blind("the watch repeatedly shows our own beats too late")
 	}
-	if m.silent() {
+	if m.own.StoredBy(m.now).Sub(m.beat.Sent) > m.leastSilence() { // a watch that shows beats late is no silence of the store
 		m.soundSince = m.now
 	}
 	late := m.late()

@@ -68,6 +68,8 @@ type ending struct {
 type sentBeat struct {
 	beat uint64
 	at   record.Instant
+	// answered is when the store said that it had stored the beat; zero if it did not.
+	answered record.Instant
 	// config and timings are what the beat said of our elections.
 	config, timings string
 }
@@ -174,6 +176,14 @@ func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.V
 	return machine.Beat{Session: name, UID: v.UID, Sent: o.sent[0].at}, true
 }
 
+// StoredBy is an instant, now or earlier, at which the store had the beat that Seen returned last.
+func (o *Own) StoredBy(now record.Instant) record.Instant {
+	if at := o.sent[0].answered; at != 0 {
+		return at
+	}
+	return now
+}
+
 // Whole says whether a beat of ours, which Seen has returned, still says of our elections what we sent. A stranger may have taken
 // that away.
 func (o *Own) Whole(r *record.Record) bool {
@@ -219,6 +229,9 @@ func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Answer,
 	o.inFlight = 0
 	if outcome == machine.Committed {
 		o.retryAt = 0
+		if i := slices.IndexFunc(o.sent, func(s sentBeat) bool { return s.beat == beat }); i >= 0 {
+			o.sent[i].answered = now
+		}
 		o.join(now, version.UID)
 		return
 	}
@@ -295,7 +308,7 @@ func (o *Own) Step(now record.Instant) (actions []Action, next record.Instant) {
 			o.beat++
 			w.Beat, w.Record.Mark.Beat = o.beat, o.beat
 			o.inFlight = o.beat
-			o.sent = append(o.sent[max(0, len(o.sent)-maxSent+1):], sentBeat{o.beat, now, o.published.Config, o.published.Timings})
+			o.sent = append(o.sent[max(0, len(o.sent)-maxSent+1):], sentBeat{beat: o.beat, at: now, config: o.published.Config, timings: o.published.Timings})
 			actions = append(actions, w)
 		}
 	}

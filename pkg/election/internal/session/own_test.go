@@ -178,3 +178,23 @@ func TestNewsAreToldAtOnce(t *testing.T) {
 		t.Errorf("then it writes %+v", w.Record.Member)
 	}
 }
+
+// TestABeatIsStoredByItsAnswer checks that the store had a beat by its answer, however late the stream shows the beat, and that a beat
+// without an answer may have been stored just now (rule open-until-a-no).
+func TestABeatIsStoredByItsAnswer(t *testing.T) {
+	j := newJoiner(t)
+	w, v := j.writes(2*second), record.Version{UID: "u", Revision: 11}
+	shown := func(now record.Instant) record.Instant {
+		if _, ours := j.Seen(now, w.Name, &w.Record, v); !ours {
+			t.Fatal("the beat is not recognized")
+		}
+		return j.StoredBy(now)
+	}
+	if got := shown(3 * second); got != 3*second {
+		t.Errorf("shown before its answer, it was stored by %v", time.Duration(got))
+	}
+	j.stored(4*second, w, v)
+	if got := shown(9 * second); got != 4*second {
+		t.Errorf("shown after its answer, it was stored by %v", time.Duration(got))
+	}
+}

@@ -55,8 +55,8 @@ run: build ## start a cluster on this machine, with members that take part in el
 LONG_PACKAGES := ./pkg/election/interop ./pkg/election/leaderelection ./pkg/election/sweep ./pkg/election/weather ./pkg/revisions/controller ./pkg/runners/deadman ./pkg/runners/exec
 LONG_TESTS := ^Test(Scripts|Dev)$$
 
-# Tests that simulate hours, or hundreds of members. The race detector makes them several times slower and adds nothing that other
-# tests do not show it, so they run without it.
+# Tests that simulate hours, or hundreds of members, take minutes under the race detector. test-long runs them with it, and without it,
+# where some do more.
 SIMULATED_HOURS := ^Test(CostsOfManyElections|ForcedInChaos|HolderIsFirstAfterAnOutage|Interleavings|MoreOpenTermsThanASessionCanList|OppositeMovesEndUpLed|OutagesInPart|OutagesOfAll|RangesNeverOverlap|TokensRiseOverMovesThereAndBack|TooMuchToDisownEndsTheSession|UnlikeLeases|UnlikeMembers|WhoCouldWriteNothingComesBackSoon|WhoLetGoComesBackAtOnce)$$
 SIMULATED_COMMANDS := ^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|PreviewsOfAMemberThatFell|PlantedDifferencesAreSeen|Handovers|Drains|Pauses)$$
 
@@ -68,7 +68,8 @@ test: bin/devcluster ## run the tests, in less than ten minutes on two cores; no
 .PHONY: test-long
 test-long: bin/devcluster ## run the tests that take minutes: scripts, other electors, real leases, thousands of schedules, rolling updates, plugins
 	go test -race -timeout 25m $(LONG_PACKAGES)
-	go test -race -timeout 25m -run '$(LONG_TESTS)' ./cmd/primacy/app
+	go test -race -timeout 25m -run '$(LONG_TESTS)|$(SIMULATED_COMMANDS)' ./cmd/primacy/app
+	go test -race -timeout 25m -run '$(SIMULATED_HOURS)' ./pkg/election
 	go test -run '^TestChaos$$|$(SIMULATED_HOURS)' ./pkg/election
 	go test -run '$(SIMULATED_COMMANDS)' ./cmd/primacy/app
 	PRIMACY_SEEDS=$(SEEDS) go test -timeout 25m ./pkg/election/internal/sim/...

@@ -109,7 +109,7 @@ type Member struct {
 	beat machine.Beat
 	// toldLate: the terms that follow the beats were stepped because the next beat is late.
 	toldLate bool
-	// soundSince is when the stream began to show our beats without a gap.
+	// soundSince is when the stream first showed, after a silence, that the store takes our beats. See sawBeat.
 	soundSince record.Instant
 	// heardOf is when the store last answered a write of our session.
 	heardOf record.Instant

@@ -24,7 +24,7 @@ func seedsToRun(t *testing.T) uint64 {
 		return n
 	}
 	if raceDetector {
-		return 100
+		return 150
 	}
 	return 2500
 }

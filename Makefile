@@ -58,7 +58,7 @@ LONG_TESTS := ^Test(Scripts|Dev)$$
 # Tests that simulate hours, or hundreds of members, take minutes under the race detector. test-long runs them with it, and without it,
 # where some do more.
 SIMULATED_HOURS := ^Test(CostsOfManyElections|ForcedInChaos|HolderIsFirstAfterAnOutage|Interleavings|MoreOpenTermsThanASessionCanList|OppositeMovesEndUpLed|OutagesInPart|OutagesOfAll|RangesNeverOverlap|TokensRiseOverMovesThereAndBack|TooMuchToDisownEndsTheSession|UnlikeLeases|UnlikeMembers|WhoCouldWriteNothingComesBackSoon|WhoLetGoComesBackAtOnce)$$
-SIMULATED_COMMANDS := ^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|PreviewsOfAMemberThatFell|PlantedDifferencesAreSeen|Handovers|Drains|Pauses)$$
+SIMULATED_COMMANDS := ^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|PreviewsOfAMemberThatFell|PlantedDifferencesAreSeen|Handovers|Drains|PausesOfElections)$$
 
 .PHONY: test
 test: bin/devcluster ## run the tests, in less than ten minutes on two cores; nothing needs to be prepared
@@ -68,10 +68,9 @@ test: bin/devcluster ## run the tests, in less than ten minutes on two cores; no
 .PHONY: test-long
 test-long: bin/devcluster ## run the tests that take minutes: scripts, other electors, real leases, thousands of schedules, rolling updates, plugins
 	go test -race -timeout 25m $(LONG_PACKAGES)
-	go test -race -timeout 25m -run '$(LONG_TESTS)|$(SIMULATED_COMMANDS)' ./cmd/primacy/app
-	go test -race -timeout 25m -run '$(SIMULATED_HOURS)' ./pkg/election
-	go test -run '^TestChaos$$|$(SIMULATED_HOURS)' ./pkg/election
-	go test -run '$(SIMULATED_COMMANDS)' ./cmd/primacy/app
+	go test -race -timeout 25m -run '$(LONG_TESTS)' ./cmd/primacy/app
+	go test -race -timeout 25m -run '$(SIMULATED_HOURS)|$(SIMULATED_COMMANDS)' ./pkg/election ./cmd/primacy/app
+	go test -run '^TestChaos$$|$(SIMULATED_HOURS)|$(SIMULATED_COMMANDS)' ./pkg/election ./cmd/primacy/app
 	PRIMACY_SEEDS=$(SEEDS) go test -timeout 25m ./pkg/election/internal/sim/...
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test-long
 	$(MAKE) -C cmd/devcluster test

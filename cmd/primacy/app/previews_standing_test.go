@@ -139,9 +139,9 @@ func TestHandovers(t *testing.T) {
 	})
 }
 
-// TestPauses checks that nothing moves while a group is paused, whatever its operators and sources say; that locks of
+// TestPausesOfElections checks that nothing moves while a group is paused, whatever its operators and sources say; that locks of
 // members that leave and die are taken; and that everything moves once the pause is over, by a command or by itself.
-func TestPauses(t *testing.T) {
+func TestPausesOfElections(t *testing.T) {
 	if underRace {
 		t.Skip("make test-long runs it without the race detector; TestHandovers and TestScripts/drain run its code with it")
 	}

@@ -117,7 +117,8 @@ func (b *bench) untilIn(ctx context.Context, what string, since record.Instant, 
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("after %s nobody works in %v: %w\n%s", what, missing, ctx.Err(), b.tails())
+			few := missing[:min(3, len(missing))]
+			return nil, fmt.Errorf("after %s nobody works in %d elections, such as %v: %w\n%s", what, len(missing), few, ctx.Err(), b.tails())
 		}
 	}
 }

@@ -1,12 +1,13 @@
 package span
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -44,22 +45,21 @@ func (n Notes) note(what, election string, token uint64) error {
 	return nil
 }
 
-// ReadNotes reads the records of one process's workers. A span without an end lasts until the given instant.
+// ReadNotes reads the records of one process's workers, which may still be written. A span without an end lasts until the given instant.
 func ReadNotes(file string, until record.Instant) ([]Span, error) {
-	f, err := os.Open(file)
+	notes, err := os.ReadFile(file) // #nosec G304 -- the caller's own file
 	if err != nil {
 		return nil, fmt.Errorf("workers' file: %w", err)
 	}
-	defer func() { _ = f.Close() }() // we only read, so an error loses nothing
+	notes = notes[:bytes.LastIndexByte(notes, '\n')+1] // the last line may be written in part
 	open := map[string]int{}
 	var spans []Span
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
+	for line := range strings.Lines(string(notes)) {
 		var what, election string
 		var token uint64
 		var at int64
-		if _, err := fmt.Sscan(lines.Text(), &what, &election, &token, &at); err != nil {
-			return nil, fmt.Errorf("workers' file %s: %q: %w", file, lines.Text(), err)
+		if _, err := fmt.Sscan(line, &what, &election, &token, &at); err != nil {
+			return nil, fmt.Errorf("workers' file %s: %q: %w", file, line, err)
 		}
 		key := fmt.Sprint(election, " ", token)
 		if what == "begin" {
@@ -69,11 +69,11 @@ func ReadNotes(file string, until record.Instant) ([]Span, error) {
 		}
 		i, found := open[key]
 		if !found {
-			return nil, fmt.Errorf("workers' file %s: %q ends what did not begin", file, lines.Text())
+			return nil, fmt.Errorf("workers' file %s: %q ends what did not begin", file, line)
 		}
 		spans[i].Till, spans[i].Ended = record.Instant(at), true
 	}
-	return spans, lines.Err()
+	return spans, nil
 }
 
 // Pulse is the file in which a process records when it last lived.

@@ -43,7 +43,7 @@ type hub struct {
 }
 
 // stream is one client of /api/v1/events. Its channel is closed when the stream is cut off, and when the member stops.
-type stream struct{ batches chan []byte }
+type stream struct{ batches chan *batch }
 
 func newHub() *hub { return &hub{streams: map[*stream]struct{}{}} }
 
@@ -52,13 +52,13 @@ func newHub() *hub { return &hub{streams: map[*stream]struct{}{}} }
 // of these writes come after the moves.
 func (h *hub) run(member func() string, transitions <-chan election.ElectionTransition) {
 	var last uint64
-	var batch []byte
+	var gathered []byte
 	due := clock.NewTimer(gatherTime)
 	defer due.Stop()
 	flush := func() {
-		if len(batch) > 0 {
-			h.send(batch)
-			batch = nil // the streams share what was sent
+		if len(gathered) > 0 {
+			h.send(gathered)
+			gathered = nil // the streams share what was sent
 		}
 	}
 	for open := true; open; {
@@ -74,16 +74,16 @@ func (h *hub) run(member func() string, transitions <-chan election.ElectionTran
 			last = t.Number
 			continue
 		}
-		if len(batch) == 0 {
+		if len(gathered) == 0 {
 			due.Reset(gatherTime + time.Duration(streams)*gatherEach)
 		}
 		if missing := t.Number - last - 1; last != 0 && missing > 0 {
-			batch = append(batch, frame("lost", t.Number-1, struct {
+			gathered = append(gathered, frame("lost", t.Number-1, struct {
 				Lost uint64 `json:"lost"`
 			}{missing})...)
 		}
 		last = t.Number
-		if batch = append(batch, frame("transition", t.Number, transitionOf(member(), t))...); len(batch) >= mostBatch {
+		if gathered = append(gathered, frame("transition", t.Number, transitionOf(member(), t))...); len(gathered) >= mostBatch {
 			flush()
 		}
 	}
@@ -105,9 +105,10 @@ func frame(event string, id uint64, data any) []byte {
 	return fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n\n", id, event, text)
 }
 
-// send gives a batch to each stream, and cuts those off that have no room for it. It wakes few streams at a time: a
+// send sends to each stream, and cuts those off that have no room for more. It wakes few streams at a time: a
 // thousand at once would keep the elections waiting for a processor.
-func (h *hub) send(batch []byte) {
+func (h *hub) send(text []byte) {
+	one := &batch{plain: text}
 	h.mu.Lock()
 	all := slices.Collect(maps.Keys(h.streams))
 	h.mu.Unlock()
@@ -117,11 +118,11 @@ func (h *hub) send(batch []byte) {
 			clock.Wait(context.Background(), wakeTime)
 		}
 		first = false
-		h.wake(some, batch)
+		h.wake(some, one)
 	}
 }
 
-func (h *hub) wake(some []*stream, batch []byte) {
+func (h *hub) wake(some []*stream, one *batch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range some {
@@ -129,7 +130,7 @@ func (h *hub) wake(some []*stream, batch []byte) {
 			continue
 		}
 		select {
-		case s.batches <- batch:
+		case s.batches <- one:
 		default:
 			h.cut.Add(1)
 			h.endLocked(s)
@@ -151,7 +152,7 @@ func (h *hub) join() *stream {
 	if h.closed || len(h.streams) >= mostStreams {
 		return nil
 	}
-	s := &stream{make(chan []byte, streamBuffer)}
+	s := &stream{make(chan *batch, streamBuffer)}
 	h.streams[s] = struct{}{}
 	return s
 }
@@ -193,26 +194,25 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	defer s.hub.leave(one)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	control := http.NewResponseController(w)
-	write := func(batch []byte) bool {
-		if control.SetWriteDeadline(time.Now().Add(streamTime)) != nil {
-			return false
-		}
-		if _, err := w.Write(batch); err != nil {
-			return false
-		}
-		return control.Flush() == nil
+	to, control := senderTo(w, r), http.NewResponseController(w)
+	write := func(some func() error) bool {
+		return control.SetWriteDeadline(time.Now().Add(streamTime)) == nil && some() == nil && control.Flush() == nil
 	}
 	quiet := clock.NewTimer(keepAlive)
 	defer quiet.Stop()
-	for next, open := []byte("retry: 3000\n\n"), true; open && write(next); {
+	next, open := &batch{plain: []byte("retry: 3000\n\n")}, true
+	for open {
+		if !write(func() error { return to.send(next) }) {
+			return
+		}
 		quiet.Reset(keepAlive)
 		select {
 		case next, open = <-one.batches:
 		case <-quiet.C:
-			next = []byte(":\n\n")
+			next = &batch{plain: []byte(":\n\n")}
 		case <-r.Context().Done():
 			return
 		}
 	}
+	write(to.end)
 }

@@ -99,3 +99,21 @@ func TestTheNextIncarnationNoticesARestore(t *testing.T) {
 		}
 	}
 }
+
+// TestAListOfBeforeAnAnswer checks that a list of a store that is watched by name means a restore only if it is older than what the
+// member knew when it requested the list: an answer may come in meanwhile.
+func TestAListOfBeforeAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		revision uint64
+		restored bool
+	}{{99, true}, {100, false}, {150, false}, {200, false}} {
+		n := newNaming()
+		n.s.reaches(100)
+		n.shows(lock.Event{Kind: lock.Listing})
+		n.s.reaches(200)
+		n.shows(lock.Event{Kind: lock.Listed, Revision: c.revision})
+		if got := n.leaving == machine.ReasonRestored; got != c.restored {
+			t.Errorf("a list of revision %d: restored %v", c.revision, got)
+		}
+	}
+}

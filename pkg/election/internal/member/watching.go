@@ -24,8 +24,9 @@ type stream struct {
 	byLock map[string]*contest
 	// watch is the number of the current watch; zero for none.
 	watch uint64
-	// listSent is when the latest list was requested.
-	listSent record.Instant
+	// listSent is when the latest list was requested, and listAfter is the newest revision that we knew then.
+	listSent  record.Instant
+	listAfter uint64
 	// view is what we pass to the machines with each lock of the list that we are handling; nil at other
 	// times.
 	view *machine.View
@@ -225,12 +226,15 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		}
 		m.shown(s, e.Entry, machine.Stream)
 	case lock.Listing:
-		s.listSent, s.listing = at, true
+		s.listSent, s.listing, s.listAfter = at, true, s.newest
 	case lock.Listed:
 		s.listing = false
 		m.trouble.noteWatch(s.store, nil)
 		m.whole(s)
 		s.absences.listed(m.now, e.Revision)
+		if e.Revision < s.listAfter { // contests that were added since do not notice
+			m.restored()
+		}
 		m.listed(s, e)
 		if s.late() && !s.restart && s.beginAt == 0 {
 			s.beginAt = s.begunAt.Add(leastBetweenLists)

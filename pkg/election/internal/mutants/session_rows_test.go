@@ -143,6 +143,20 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestTheNextIncarnationNoticesARestore",
 	},
 	{
+		name: "session/restored-behind-a-reload", rule: "newer-by-version: a list that is older than what its stream or an answer showed is of a store that was restored",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "		if e.Revision < s.listAfter {",
+		new:  "		if false {",
+		pkg:  "pkg/election", test: "TestARestoreBehindAReload",
+	},
+	{
+		name: "session/restored-by-what-came-meanwhile", rule: "newer-by-version: a list may be older than what became known after it was requested",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "e.Revision < s.listAfter {",
+		new:  "e.Revision < s.newest {",
+		pkg:  "pkg/election/internal/member", test: "TestAListOfBeforeAnAnswer",
+	},
+	{
 		name: "session/restored-again-and-again", rule: "newer-by-version: a restore is noticed once",
 		file: "pkg/election/internal/member/member.go",
 		old:  "	if !m.setBack {\n",

@@ -116,6 +116,7 @@ var driverFields = map[string]string{
 	"stream.byLock":       "the only contest",
 	"stream.watch":        "whether there is one",
 	"stream.listSent":     "", // told with each list
+	"stream.listAfter":    "", // no store is restored here
 	"stream.view":         "", // not between steps
 	"stream.restart":      "", // a watch ends at once
 	"stream.listing":      "plain",

@@ -31,8 +31,7 @@ type host struct {
 	inbox  chan member.Input
 	// helpers joins the goroutines of requests, watches and runners.
 	helpers sync.WaitGroup
-	// stores are indexed by the member's numbers for them; watches cancel the watches.
-	stores  []lock.Store
+	// watches cancel the watches.
 	watches map[uint64]context.CancelFunc
 	// own are the watches that show the sessions.
 	own      map[uint64]bool
@@ -66,7 +65,6 @@ func newHost(m *Manager, left member.Heritage) *host {
 			Heritage: left, Proofs: cfg.proofs(), Container: cfg.Container,
 		}),
 		inbox:   make(chan member.Input, 256),
-		stores:  []lock.Store{cfg.Locks},
 		watches: map[uint64]context.CancelFunc{}, own: map[uint64]bool{},
 		entrants: map[member.ID]*entrant{},
 		works:    map[member.ID]*work{},
@@ -231,10 +229,10 @@ func (h *host) election(e *entrant) *member.Election {
 
 // store makes what the member must know of a store: a number that stands for it, and how it is watched.
 func (h *host) store(s lock.Store) member.Store {
-	at := slices.Index(h.stores, s)
+	at := slices.Index(h.m.stores, s)
 	if at < 0 {
-		at = len(h.stores)
-		h.stores = append(h.stores, s)
+		at = len(h.m.stores)
+		h.m.stores = append(h.m.stores, s)
 	}
 	_, byName := s.(lock.NameWatcher)
 	return member.Store{ID: int32(at), ByName: byName, Place: h.m.placeOf(s)} // #nosec G115 -- a few stores
@@ -296,7 +294,7 @@ func (h *host) launch() {
 func (h *host) act(effect member.Effect) {
 	switch do := effect.(type) {
 	case member.Send:
-		store := h.stores[do.Store.ID]
+		store := h.m.stores[do.Store.ID]
 		h.helpers.Go(func() { h.post(h.send(store, do)) })
 	case member.Watch:
 		h.watch(do)
@@ -341,7 +339,7 @@ func (h *host) watch(do member.Watch) {
 	if do.Store.ID == member.Own.ID {
 		h.own[do.Watch] = true
 	}
-	store := h.stores[do.Store.ID]
+	store := h.m.stores[do.Store.ID]
 	watch := store.Watch
 	if by, is := store.(lock.NameWatcher); is {
 		watch = func(ctx context.Context, deliver func(lock.Event)) error {

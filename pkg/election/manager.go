@@ -12,6 +12,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -52,6 +53,8 @@ type Manager struct {
 	changed chan struct{}
 	// readiness has a value once an entrant became ready or unready.
 	readiness chan struct{}
+	// stores are indexed by the members' numbers for them, which all incarnations share. The host owns them.
+	stores []lock.Store
 	// lags is what SetLag said.
 	lags *latest[string]
 	// pulse shows what the host does.
@@ -75,6 +78,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	return &Manager{
 		shared:    all,
 		cfg:       cfg,
+		stores:    []lock.Store{cfg.Locks},
 		tally:     all.feed.tally,
 		elections: map[string]*entrant{},
 		locks:     map[lockName]*entrant{},

@@ -108,48 +108,59 @@ func (r restoringNamed) WatchNames(ctx context.Context, names []string, deliver 
 // checks rule newer-by-version: the member knew a newer revision of the lock's store, so it takes nothing.
 func TestARestoreBehindAReload(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "x").byRecord()
-		backup := memory.New(g.clock)
-		g.bend = func(c *election.Config, s *election.Spec) {
-			c.Locks, s.Locks = backup.Store(), byName{backup.Store()}
-		}
-		before := g.join("m0", "stable", stable)
-		after(40 * time.Second)
-		before.leave(t) // the backup shows x as released
-		var ofHolder *memory.Store
-		g.bend = func(c *election.Config, s *election.Spec) {
-			ofHolder = g.realm.Store()
-			s.Locks = byName{ofHolder}
-		}
-		holder := g.join("m2", "stable", stable)
-		after(200 * time.Second)
-		g.wantLeader("x", holder, holder)
-
-		sessions := &restoring{backup: backup.Store(), done: make(chan struct{})}
-		sessions.now.Store(g.realm.Store())
-		locks := &restoring{backup: backup.Store(), done: make(chan struct{})}
-		present := g.realm.Store()
-		locks.now.Store(present)
-		g.bend = func(c *election.Config, s *election.Spec) { c.Locks, s.Locks = sessions, restoringNamed{locks} }
-		m1 := g.join("m1", "stable", stable)
-		after(60 * time.Second)
-		present.On(memory.List, memory.Hang())
-		g.reload(m1, "x", 16*time.Second)
-		after(3 * time.Second)
-		hangAll(holder.store)
-		hangAll(ofHolder)
-		holder.store.CutWatches()
-		ofHolder.CutWatches()
-		sessions.backup.On(memory.List, memory.Delay(4*time.Second))
-		sessions.restore()
-		locks.restore()
-		after(60 * time.Second)
-		m1.leave(t)
-		holder.store.Heal()
-		ofHolder.Heal()
-		holder.leave(t)
-		for _, o := range g.judge.overlapsOnly() {
-			t.Error(o)
-		}
+		restoresBehind(t, func(g *group, m *member) { g.reload(m, "x", 16*time.Second) })
 	})
+}
+
+// TestARestoreBehindAnotherIncarnation is the same with a member that comes back under a new identity.
+func TestARestoreBehindAnotherIncarnation(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		restoresBehind(t, func(g *group, m *member) { g.realm.Delete(slot(m.name)) })
+	})
+}
+
+func restoresBehind(t *testing.T, anew func(*group, *member)) {
+	g := newGroup(t, "x").byRecord()
+	backup := memory.New(g.clock)
+	g.bend = func(c *election.Config, s *election.Spec) {
+		c.Locks, s.Locks = backup.Store(), byName{backup.Store()}
+	}
+	before := g.join("m0", "stable", stable)
+	after(40 * time.Second)
+	before.leave(t) // the backup shows x as released
+	var ofHolder *memory.Store
+	g.bend = func(c *election.Config, s *election.Spec) {
+		ofHolder = g.realm.Store()
+		s.Locks = byName{ofHolder}
+	}
+	holder := g.join("m2", "stable", stable)
+	after(200 * time.Second)
+	g.wantLeader("x", holder, holder)
+
+	sessions := &restoring{backup: backup.Store(), done: make(chan struct{})}
+	sessions.now.Store(g.realm.Store())
+	locks := &restoring{backup: backup.Store(), done: make(chan struct{})}
+	present := g.realm.Store()
+	locks.now.Store(present)
+	g.bend = func(c *election.Config, s *election.Spec) { c.Locks, s.Locks = sessions, restoringNamed{locks} }
+	m1 := g.join("m1", "stable", stable)
+	after(60 * time.Second)
+	present.On(memory.List, memory.Hang())
+	anew(g, m1)
+	after(3 * time.Second)
+	hangAll(holder.store)
+	hangAll(ofHolder)
+	holder.store.CutWatches()
+	ofHolder.CutWatches()
+	sessions.backup.On(memory.List, memory.Delay(4*time.Second))
+	sessions.restore()
+	locks.restore()
+	after(60 * time.Second)
+	m1.leave(t)
+	holder.store.Heal()
+	ofHolder.Heal()
+	holder.leave(t)
+	for _, o := range g.judge.overlapsOnly() {
+		t.Error(o)
+	}
 }

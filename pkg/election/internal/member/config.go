@@ -37,9 +37,9 @@ type Heritage struct {
 	short int
 	// notBefore is the earliest instant at which the next incarnation may take a lock.
 	notBefore record.Instant
-	// newest is the newest revision that the realm's own store has shown; zero once the store was set back. bounds are
-	// the longest lease that we ever saw published, and the largest drift of the others that we last had to wait for.
-	newest uint64
+	// newest is the newest revision of each store that we know; nil once a store was set back. bounds are the longest
+	// lease that we ever saw published, and the largest drift of the others that we last had to wait for.
+	newest map[Store]uint64
 	bounds record.Bounds
 	// saw says whether our beats came back in time: if not, they won't for the next incarnation either.
 	saw sight

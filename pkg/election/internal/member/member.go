@@ -3,6 +3,7 @@ package member
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"time"
 
 	"go.uber.org/zap"
@@ -228,13 +229,23 @@ func (m *Member) Again() (bool, error) { return m.leaving != machine.ReasonShutd
 func (m *Member) Heritage() Heritage {
 	left := Heritage{notBefore: m.notBefore, bounds: m.bounds(), saw: m.sight, hushed: m.hushed}
 	if !m.setBack {
-		left.newest = max(m.cfg.Heritage.newest, m.streamOf(Own).newest)
+		left.newest = m.newest()
 	}
 	if m.now < m.born.Add(m.cfg.Timing.LeaseDuration) {
 		left.Pause = min(record.Doubled(m.cfg.Timing.RenewInterval, m.cfg.Heritage.short), m.cfg.Timing.LeaseDuration)
 		left.short = m.cfg.Heritage.short + 1
 	}
 	return left
+}
+
+// newest is the newest revision of each store that this incarnation knows, or an earlier one knew.
+func (m *Member) newest() map[Store]uint64 {
+	all := map[Store]uint64{}
+	maps.Copy(all, m.cfg.Heritage.newest)
+	for _, s := range m.streams {
+		all[s.store] = max(all[s.store], s.newest)
+	}
+	return all
 }
 
 func (m *Member) take(in Input) {

@@ -24,7 +24,8 @@ type stream struct {
 	byLock map[string]*contest
 	// watch is the number of the current watch; zero for none.
 	watch uint64
-	// listSent is when the latest list was requested, and listAfter is the newest revision that we knew then.
+	// listSent is when the latest list was requested, and listAfter is the newest revision that we, or
+	// an earlier incarnation, knew then.
 	listSent  record.Instant
 	listAfter uint64
 	// view is what we pass to the machines with each lock of the list that we are handling; nil at other
@@ -226,7 +227,7 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		}
 		m.shown(s, e.Entry, machine.Stream)
 	case lock.Listing:
-		s.listSent, s.listing, s.listAfter = at, true, s.newest
+		s.listSent, s.listing, s.listAfter = at, true, max(s.newest, m.cfg.Heritage.newest[s.store])
 	case lock.Listed:
 		s.listing = false
 		m.trouble.noteWatch(s.store, nil)
@@ -302,7 +303,7 @@ func (m *Member) listedSessions(s *stream, e lock.Event) {
 		}
 	}
 	m.viewStale = true
-	if !m.dir.List(m.now, s.listSent, e.Revision, sessions) || e.Revision < m.cfg.Heritage.newest {
+	if !m.dir.List(m.now, s.listSent, e.Revision, sessions) {
 		m.restored()
 	}
 	// The machines of these locks get the new view only together with their lock: if a machine still had an

@@ -138,8 +138,8 @@ var sessionRows = []row{
 	{
 		name: "session/restored-unseen-by-the-next", rule: "newer-by-version: the next incarnation notices what an earlier one could not",
 		file: "pkg/election/internal/member/watching.go",
-		old:  " || e.Revision < m.cfg.Heritage.newest {",
-		new:  " {",
+		old:  "max(s.newest, m.cfg.Heritage.newest[s.store])",
+		new:  "s.newest",
 		pkg:  "pkg/election/internal/member", test: "TestTheNextIncarnationNoticesARestore",
 	},
 	{
@@ -148,6 +148,13 @@ var sessionRows = []row{
 		old:  "		if e.Revision < s.listAfter {",
 		new:  "		if false {",
 		pkg:  "pkg/election", test: "TestARestoreBehindAReload",
+	},
+	{
+		name: "session/restored-behind-another-incarnation", rule: "newer-by-version: the next incarnation knows which store an earlier one knew",
+		file: "pkg/election/host.go",
+		old:  "	m.pulse.join(identity)\n",
+		new:  "	m.pulse.join(identity)\n	m.stores = append(m.stores[:1:1], make([]lock.Store, len(m.stores))...)\n",
+		pkg:  "pkg/election", test: "TestARestoreBehindAnotherIncarnation",
 	},
 	{
 		name: "session/restored-by-what-came-meanwhile", rule: "newer-by-version: a list may be older than what became known after it was requested",

@@ -35,7 +35,7 @@ var sessionFields = map[string]string{
 	"Own.fallen":       "slot, holder, beat and count of each; no fall is old here",
 	"Own.ending":       "of each session: whether this very version was tried to end, and until when not again",
 	"Own.lost":         "plain",
-	"Own.sent":         "when the last one went out, and those that may be seen yet",
+	"Own.sent":         "when the last one went out, and those that may be seen yet; answers matter where terms fail open",
 	"Own.leaveSoon":    "plain",
 
 	"Directory.group":        "",

@@ -376,8 +376,8 @@ var rows = []mutant{
 	},
 	{
 		name: "told-what-a-list-of-before-shows", rule: "unknown-is-waited-out", file: "internal/member/watching.go",
-		old: "		s.listSent, s.listing = at, true\n",
-		new: "		s.listing = true\n",
+		old: "		s.listSent, s.listing, s.listAfter = at,",
+		new: "		s.listing, s.listAfter =",
 	},
 	{
 		name: "absence-is-not-seen", rule: "newer-by-version", file: "internal/member/watching.go",

@@ -182,8 +182,8 @@ func (w *world) apply(mv move) *world {
 		w.join(i, w.procs[i].incarnation+1)
 	case linkHeals:
 		w.edit(i).cut = false
-		for store, s := range w.procs[i].streams {
-			if s.watch != 0 {
+		for store := range w.procs[i].streams {
+			if w.procs[i].streams[store].watch != 0 {
 				w.breaks(i, store)
 			}
 		}

@@ -136,12 +136,10 @@ type shown struct {
 	name   string
 	stored stored
 	at     int
-	// For a list: when it was requested, the sessions in it, and the store's revision. broken: the stream
-	// broke before it.
+	// For a list: when it was requested, the sessions in it, and the store's revision.
 	sent     record.Instant
 	sessions []kept
 	revision uint64
-	broken   bool
 }
 
 // stray is a write under way that nobody waits for any more.
@@ -341,7 +339,7 @@ func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect
 	case member.Watch:
 		s := &m.streams[do.Store.ID]
 		if s.watch = do.Watch; !m.cut {
-			w.list(i, int(do.Store.ID))
+			return []member.Input{w.list(i, int(do.Store.ID))}
 		}
 	case member.EndWatch:
 		for n := range m.streams {
@@ -427,8 +425,8 @@ func (w *world) depart(i int) {
 	*m = proc{incarnation: m.incarnation, identity: m.identity, preferred: m.preferred, lag: m.lag, orphan: m.orphan}
 }
 
-// list has a stream start over with a list.
-func (w *world) list(i, store int) {
+// list has a stream start over with a list. It returns what tells the member that the list is about to be requested.
+func (w *world) list(i, store int) member.Input {
 	one := shown{kind: lock.Listed, at: w.now, sent: w.local(i), revision: w.revisions[len(w.revisions)-1]}
 	if store == int(member.Own.ID) {
 		one.sessions, one.revision = w.sessions, w.revision
@@ -436,13 +434,16 @@ func (w *world) list(i, store int) {
 	if store == int(w.x.election.Locks.ID) {
 		one.stored = w.stored
 	}
-	w.edit(i).streams[store].queue = []shown{one}
+	s := &w.edit(i).streams[store]
+	s.queue = []shown{one}
+	return member.Shown{Watch: s.watch, Event: lock.Event{Kind: lock.Listing}, At: one.sent}
 }
 
 // breaks has a stream break and start over.
 func (w *world) breaks(i, store int) {
-	w.list(i, store)
-	w.procs[i].streams[store].queue[0].broken = true
+	lists := w.list(i, store)
+	broken := lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}
+	w.step(i, member.Shown{Watch: w.procs[i].streams[store].watch, Event: broken, At: w.local(i)}, lists)
 }
 
 // streamShows shows a member the next thing of a stream.
@@ -471,9 +472,5 @@ func (w *world) streamShows(i, store int) {
 	for _, o := range s.sessions {
 		list.List = append(list.List, lock.Entry{Name: o.name, Record: o.record, Version: o.version})
 	}
-	var in []member.Input
-	if s.broken {
-		in = append(in, event(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}, s.sent))
-	}
-	w.step(i, append(in, event(lock.Event{Kind: lock.Listing}, s.sent), event(list, now))...)
+	w.step(i, event(list, now))
 }

@@ -98,7 +98,7 @@ func (w *world) show(s shown) {
 	}
 	for i, m := range w.procs {
 		switch {
-		case m.dead || m.left || m.cut || m.streams[store].watch == 0:
+		case m.dead || m.left || m.cut || m.streams[store].watch == 0 || m.streams[store].broken():
 		case m.streams[store].lags(), w.x.options.Beats == Quiet && s.name != "" && !m.running():
 			w.breaks(i, store)
 		default:
@@ -110,6 +110,9 @@ func (w *world) show(s shown) {
 		}
 	}
 }
+
+// broken says whether the process has yet to notice that the stream broke.
+func (s *stream) broken() bool { return len(s.queue) > 0 && s.queue[0].kind == lock.Broken }
 
 // lags says whether a stream is so far behind that the server breaks it.
 func (s *stream) lags() bool {

@@ -129,7 +129,8 @@ type request struct {
 
 func (q *request) ofLock() bool { return q.name == election }
 
-// shown is what a stream will show: a change of one object, or a list that was requested at sent.
+// shown is what a stream will show: a change of one object, a list that was requested at sent, or that the
+// stream broke.
 type shown struct {
 	kind lock.EventKind
 	// name is the name of a session; empty for the lock, and for a list.
@@ -439,8 +440,12 @@ func (w *world) list(i, store int) member.Input {
 	return member.Shown{Watch: s.watch, Event: lock.Event{Kind: lock.Listing}, At: one.sent}
 }
 
-// breaks has a stream break and start over.
+// breaks has a stream break and start over. A process that is stopped notices once it goes on.
 func (w *world) breaks(i, store int) {
+	if m := w.edit(i); !m.running() || m.streams[store].stalled {
+		m.streams[store].queue = []shown{{kind: lock.Broken, at: w.now}}
+		return
+	}
 	lists := w.list(i, store)
 	broken := lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}
 	w.step(i, member.Shown{Watch: w.procs[i].streams[store].watch, Event: broken, At: w.local(i)}, lists)
@@ -452,6 +457,10 @@ func (w *world) streamShows(i, store int) {
 	from := &m.streams[store]
 	s := from.queue[0]
 	from.queue = from.queue[1:]
+	if s.kind == lock.Broken {
+		w.breaks(i, store)
+		return
+	}
 	w.judgeShown(i, s)
 	now := w.local(i)
 	event := func(e lock.Event, at record.Instant) member.Input {

@@ -238,6 +238,9 @@ func (m *Member) Heritage() Heritage {
 	return left
 }
 
+// newestOf is the newest revision of the store that this incarnation knows, or an earlier one knew.
+func (m *Member) newestOf(s Store) uint64 { return max(m.streamOf(s).newest, m.cfg.Heritage.newest[s]) }
+
 // newest is the newest revision of each store that this incarnation knows, or an earlier one knew.
 func (m *Member) newest() map[Store]uint64 {
 	all := map[Store]uint64{}

@@ -32,8 +32,9 @@ type asked struct {
 	contest *contest
 	by      machine.Write
 	session session.Action
-	// sent is when we sent it.
-	sent record.Instant
+	// sent is when we sent it, and after is the newest revision of the store that we, or an earlier incarnation, knew then.
+	sent  record.Instant
+	after uint64
 }
 
 // answer is the answer to a request.
@@ -47,7 +48,7 @@ type answer struct {
 // send sends a request now. Beats come here directly, past the queue.
 func (m *Member) send(a asked) {
 	m.requests++
-	a.sent = m.now
+	a.sent, a.after = m.now, m.newestOf(a.store)
 	if a.write != nil {
 		stamped := stamp(*a.write, m.wall, a.renewed)
 		a.write = &stamped
@@ -71,6 +72,9 @@ func (m *Member) answered(in Answered) {
 		ans.entry = lock.Entry{}
 		if ans.outcome == lock.Committed {
 			ans.entry = lock.Entry{Name: a.name, Record: a.write, Version: in.Entry.Version}
+			if in.Entry.Version.Revision < a.after && in.Entry.Version != a.replaces { // a write that changes nothing gets no new revision
+				m.restored()
+			}
 		}
 	}
 	m.conclude(a, ans)

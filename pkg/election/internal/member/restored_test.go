@@ -117,3 +117,39 @@ func TestAListOfBeforeAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerOfARestoredStore checks that a write that was stored under an older revision than the member knew when it sent it means a
+// restore, before the member makes anything of the answer: the write may have taken a lock that the backup shows as free. A write that
+// changes nothing gets no new revision.
+func TestAnAnswerOfARestoredStore(t *testing.T) {
+	for what, c := range map[string]struct {
+		replaces, answer uint64
+		restored         bool
+	}{
+		"older":                {90, 99, true},
+		"the next one":         {90, 101, false},
+		"older than a new one": {90, 150, false},
+		"nothing changed":      {90, 90, false},
+	} {
+		for _, store := range []Store{Own, {ID: 1, ByName: true}} {
+			for _, inherits := range []bool{false, true} {
+				n := newNaming()
+				n.adds("x")
+				if inherits {
+					n.cfg.Heritage.newest = map[Store]uint64{store: 100}
+				} else {
+					n.streamOf(store).reaches(100)
+				}
+				a := asked{contest: n.contests.all[0], request: request{
+					store: store, name: "x", write: &record.Record{Holder: "m1_01234567"}, replaces: record.Version{UID: "u", Revision: c.replaces},
+				}}
+				n.send(a)
+				n.streamOf(store).reaches(200)
+				n.answered(Answered{Request: n.requests, Entry: lock.Entry{Name: "x", Version: record.Version{UID: "u", Revision: c.answer}}})
+				if got := n.leaving == machine.ReasonRestored; got != c.restored {
+					t.Errorf("%s (store %d, inherited %v): restored %v", what, store.ID, inherits, got)
+				}
+			}
+		}
+	}
+}

@@ -227,7 +227,7 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		}
 		m.shown(s, e.Entry, machine.Stream)
 	case lock.Listing:
-		s.listSent, s.listing, s.listAfter = at, true, max(s.newest, m.cfg.Heritage.newest[s.store])
+		s.listSent, s.listing, s.listAfter = at, true, m.newestOf(s.store)
 	case lock.Listed:
 		s.listing = false
 		m.trouble.noteWatch(s.store, nil)

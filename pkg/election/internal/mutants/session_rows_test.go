@@ -137,9 +137,9 @@ var sessionRows = []row{
 	},
 	{
 		name: "session/restored-unseen-by-the-next", rule: "newer-by-version: the next incarnation notices what an earlier one could not",
-		file: "pkg/election/internal/member/watching.go",
-		old:  "max(s.newest, m.cfg.Heritage.newest[s.store])",
-		new:  "s.newest",
+		file: "pkg/election/internal/member/member.go",
+		old:  "max(m.streamOf(s).newest, m.cfg.Heritage.newest[s])",
+		new:  "m.streamOf(s).newest",
 		pkg:  "pkg/election/internal/member", test: "TestTheNextIncarnationNoticesARestore",
 	},
 	{
@@ -162,6 +162,20 @@ var sessionRows = []row{
 		old:  "e.Revision < s.listAfter {",
 		new:  "e.Revision < s.newest {",
 		pkg:  "pkg/election/internal/member", test: "TestAListOfBeforeAnAnswer",
+	},
+	{
+		name: "session/restored-before-an-answer", rule: "newer-by-version: a write under a revision that is older than what was known when it was sent is in a store that was restored",
+		file: "pkg/election/internal/member/requests.go",
+		old:  "in.Entry.Version.Revision < a.after",
+		new:  "false",
+		pkg:  "pkg/election/internal/member", test: "TestAnAnswerOfARestoredStore",
+	},
+	{
+		name: "session/restored-while-nothing-changed", rule: "newer-by-version: a write that changes nothing gets no new revision",
+		file: "pkg/election/internal/member/requests.go",
+		old:  " && in.Entry.Version != a.replaces {",
+		new:  " {",
+		pkg:  "pkg/election/internal/member", test: "TestAnAnswerOfARestoredStore",
 	},
 	{
 		name: "session/restored-again-and-again", rule: "newer-by-version: a restore is noticed once",

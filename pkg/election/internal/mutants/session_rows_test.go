@@ -143,11 +143,11 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestTheNextIncarnationNoticesARestore",
 	},
 	{
-		name: "session/restored-behind-a-reload", rule: "newer-by-version: a list that is older than what its stream or an answer showed is of a store that was restored",
+		name: "session/restored-before-a-list", rule: "newer-by-version: a list that is older than what its stream or an answer showed is of a store that was restored",
 		file: "pkg/election/internal/member/watching.go",
 		old:  "		if e.Revision < s.listAfter {",
 		new:  "		if false {",
-		pkg:  "pkg/election", test: "TestARestoreBehindAReload",
+		pkg:  "pkg/election/internal/member", test: "TestAListOfBeforeAnAnswer",
 	},
 	{
 		name: "session/restored-behind-another-incarnation", rule: "newer-by-version: the next incarnation knows which store an earlier one knew",

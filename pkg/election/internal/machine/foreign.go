@@ -290,17 +290,22 @@ func (s *step) seeLeftoverClaim(r, before *record.Record) {
 }
 
 // seeLeftoverMark notes which of us held the lock when a foreign elector took it. If the elector did not wait,
-// the robbed member works on until its deadline. If we saw the lock before, robbed knows that deadline better.
+// the robbed member works on until its deadline. If the stream showed us the lock before, robbed knows that deadline better.
 func (s *step) seeLeftoverMark(r, before *record.Record) {
 	m := r.Mark
-	if m == nil || m.Identity == "" || m.Identity == r.Holder || before != nil && before.Mark != nil && before.Mark.Identity == m.Identity {
+	if m == nil || m.Identity == "" || m.Identity == r.Holder || before != nil && before.Mark != nil && before.Mark.Identity == m.Identity && s.follows(r, before) {
 		return
 	}
-	wait := s.cfg.Timing.LeaseDuration
+	wait := s.observer().LeaseDuration
 	if m.Renewal != record.RenewalSession {
 		wait = max(wait, min(m.Duration, foreignMaxDuration))
 	}
 	s.worksUntil(s.now.Add(s.observer().ObserverWait(wait)))
+}
+
+// follows says whether nobody can have held the lock between two records of it that we know, the later one a foreign elector's.
+func (s *step) follows(r, before *record.Record) bool {
+	return s.source == Stream || before.Holder == r.Holder && before.Transitions == r.Transitions
 }
 
 // shownUnder says whether the stream shows the claim right after the holder it names.

@@ -237,20 +237,26 @@ func (s *step) skipped(e Observed) {
 }
 
 // robbed: a foreign elector holds the lock. If it did not wait until the former owner, one of us, had
-// certainly stopped, we do.
+// certainly stopped, we do. What a break hid, or a read skipped, may be renewals of that owner, or another owner.
 func (s *step) robbed() {
 	t, l := s.observer(), s.Lock
 	wait := t.ObserverWait(max(t.LeaseDuration, min(l.duration, foreignMaxDuration)))
+	last := func(seen record.Instant) record.Instant {
+		if s.source != Stream {
+			return s.now
+		}
+		return seen
+	}
 	switch l.Owner {
 	case Other:
-		from := l.changedAt
+		from := last(l.changedAt)
 		if l.Record.Mark.Renewal == record.RenewalSession {
 			from, wait = s.now, t.ObserverWait(t.LeaseDuration) // its session's age is not known here
 		}
 		s.worksUntil(from.Add(wait))
 	case Unowned, Nobody:
 		if s.cfg.Bootstrap != BootstrapImmediate {
-			s.worksUntil(l.since.Add(wait))
+			s.worksUntil(last(l.since).Add(wait))
 		}
 	}
 }

@@ -52,6 +52,27 @@ var foreignRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestManySuspectsAreOne",
 	},
 	{
+		name: "foreign/robbed-as-seen-before-a-break", rule: "claim-and-wait: what a break hid, or a read skipped, may be renewals of the member that was robbed",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "		if s.source != Stream {\n			return s.now\n		}\n		return seen\n",
+		new:  "		return seen\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
+		name: "foreign/robbed-mark-is-known", rule: "claim-and-wait: a mark that we knew before a break may be that of a later term by now",
+		file: "pkg/election/internal/machine/foreign.go",
+		old:  "	return s.source == Stream || before.Holder == r.Holder && before.Transitions == r.Transitions\n",
+		new:  "	return true\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
+		name: "foreign/robbed-of-our-lease", rule: "observers-clock: the member that was robbed may have a longer lease than ours",
+		file: "pkg/election/internal/machine/foreign.go",
+		old:  "	wait := s.observer().LeaseDuration\n	if m.Renewal",
+		new:  "	wait := s.cfg.Timing.LeaseDuration\n	if m.Renewal",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "foreign/no-way-back", rule: "the-way-back-stays-open: a foreign elector finds what it once held renewed by its record",
 		file: "pkg/election/internal/machine/sessions.go",
 		old:  "s.cfg.Renewal.Of(s.wasForeign())",

@@ -250,3 +250,27 @@ func TestAMemberThatWasNeverShown(t *testing.T) {
 		g.end(h)
 	})
 }
+
+// TestAHostWhoseSessionIsUnbound has a stranger take the mark off the session of the member that is cut off, and a member with a
+// shorter lease join after that. It knows of the longer one from the rest of the session.
+func TestAHostWhoseSessionIsUnbound(t *testing.T) {
+	for what, lose := range losses {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := longerLeases(t)
+				former := g.join("h", "stable", stable)
+				after(100 * time.Second)
+				g.wantLeader("a", former, former)
+				hangAll(former.store)
+				former.store.CutWatches()
+				g.realm.Edit(slot("h"), func(o *codec.Object) { delete(o.Annotations, codec.HolderAnnotation) })
+				lose(g)
+				g.bend = leases(5 * time.Second)
+				m1 := g.join("m1", "stable", stable)
+				isLed(g)
+				former.store.Heal()
+				g.end(former, m1)
+			})
+		})
+	}
+}

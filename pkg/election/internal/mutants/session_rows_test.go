@@ -3,6 +3,13 @@ package mutants_test
 // sessionRows break rules of a member's session and of the directory.
 var sessionRows = []row{
 	{
+		name: "session/unbound-tells-of-nobody", rule: "published-before-held: a session that was unbound before we saw it still tells of its member",
+		file: "pkg/election/internal/session/stated.go",
+		old:  "	if m := r.Member; m != nil {\n",
+		new:  "	if m := r.Member; m != nil && r.Bound() {\n",
+		pkg:  "pkg/election", test: "TestAHostWhoseSessionIsUnbound",
+	},
+	{
 		name: "session/full-slot-again-and-again", rule: "a slot that a stranger has filled up is left alone",
 		file: "pkg/election/internal/member/sessions.go",
 		old:  "		m.own.Unfit(w.Beat)\n",

@@ -152,3 +152,23 @@ func TestAnEditShortensNoWait(t *testing.T) {
 		}
 	}
 }
+
+// TestAnUnboundSessionTellsOfItsMember checks rules published-before-held and unknown-is-waited-out: a stranger took the mark
+// away before we saw the session. Its member may be at work, so we wait for it as long as the rest of the session says.
+func TestAnUnboundSessionTellsOfItsMember(t *testing.T) {
+	const longest = 60 * time.Second
+	s := newSlots(t)
+	r := s.by("h_1", "h_1", 7, s.timing.LeaseDuration)
+	r.Duration, r.Mark = s.timing.LeaseDuration, nil
+	r.Member.Config, r.Member.LongestLease, r.Member.DriftPPM = "theirs", int(longest/time.Second), 20_000
+	s.show(1*second, r)
+	if b, meant := s.Bounds(2*second, record.Member{Identity: "own"}), (record.Bounds{LeaseDuration: longest, Drift: 0.02}); b != meant {
+		t.Errorf("we wait for others by %v, want %v", b, meant)
+	}
+	if dead, _, _ := s.Expired(60 * second); len(dead) != 0 {
+		t.Error("it is ended before the longest lease is over")
+	}
+	if dead, _, _ := s.Expired(63 * second); len(dead) != 1 {
+		t.Error("nobody ends it")
+	}
+}

@@ -22,15 +22,16 @@ type stated struct {
 	left bool
 }
 
-// statedBy returns what a record states, if we know nothing of its slot from before.
+// statedBy returns what a record states, if we know nothing of its slot from before. A stranger may have unbound it: the rest
+// still tells of a member that may be at work.
 func statedBy(r *record.Record) stated {
 	s := stated{group: r.Group, transitions: r.Transitions, left: endedByOwner(r)}
 	if r.Bound() {
 		s.duration = durationOf(r)
-		if m := r.Member; m != nil {
-			s.identity, s.config, s.setup = m.Identity, m.Config, m.Setup
-			s.predecessors = m.Predecessors
-		}
+	}
+	if m := r.Member; m != nil {
+		s.identity, s.config, s.setup = m.Identity, m.Config, m.Setup
+		s.predecessors = m.Predecessors
 	}
 	return s
 }

@@ -125,6 +125,10 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	}
 
 	sameObject := before.Record != nil && r != nil && before.Version.UID == v.UID
+	if owner == Mine && sameObject && before.Owner == Other && before.Record.Holder != r.Holder && !s.writes.mayStore(r.Mark.Beat) {
+		// A stranger put back what we wrote before (rule loss-is-definite). Whoever held the lock since may be at work.
+		s.worksUntil(s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, before.duration))))
+	}
 	switch owner {
 	case Mine, Other, Orphaned:
 		// Rule observers-clock: only a new beat of the holder is a change, and a duration counts only

@@ -198,7 +198,7 @@ func (s *step) seemsOrphaned() bool {
 func (s *step) answerInTime() bool {
 	idle := s.Role == Following || s.Role == Claiming || s.Role == Draining && s.Drain.Stopped
 	blind := s.now >= s.cfg.Beat.validUntil(s.cfg.Timing)
-	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.cfg.Outlasts || blind && s.withdrawal.leaving == "" {
+	if !idle || s.ended || s.Lock.Owner != Mine || !s.Lock.Record.ThroughSession() || s.cfg.Outlasts || blind && s.withdrawal.leaving == "" || s.now < s.foreign.robbedUntil() {
 		s.validity.owedSince = 0
 		return false
 	}

@@ -3,6 +3,27 @@ package mutants_test
 // sessionRows break rules of a member's session and of the directory.
 var sessionRows = []row{
 	{
+		name: "put-back/is-ours", rule: "loss-is-definite: what a stranger put back is waited out, since another held the lock after it",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "before.Record.Holder != r.Holder && !s.writes.mayStore(r.Mark.Beat) {",
+		new:  "before.Record.Holder != r.Holder && false {",
+		pkg:  "pkg/election", test: "TestATermThatIsPutBack",
+	},
+	{
+		name: "put-back/is-disowned-too-soon", rule: "loss-is-definite: what was put back frees nothing while the other holder may be at work",
+		file: "pkg/election/internal/machine/sessions.go",
+		old:  " || s.now < s.foreign.robbedUntil() {",
+		new:  " {",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
+		name: "put-back/our-own-take", rule: "loss-is-definite: a write of ours that was just stored was put back by nobody",
+		file: "pkg/election/internal/machine/writes.go",
+		old:  "	return slices.ContainsFunc(w.open, func(o write) bool { return o.beat == beat })\n}\n\n// resolve",
+		new:  "	return false\n}\n\n// resolve",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "session/unbound-tells-of-nobody", rule: "published-before-held: a session that was unbound before we saw it still tells of its member",
 		file: "pkg/election/internal/session/stated.go",
 		old:  "	if m := r.Member; m != nil {\n",

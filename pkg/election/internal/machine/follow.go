@@ -157,8 +157,10 @@ func (s *step) take() {
 	}
 	r.Mark.Falls = s.falls()
 	r.History = remember(l.History, r.Holder, tookOver+s.Lock.Owner.String())
-	if s.Lock.Owner == Foreign || s.claimLasts() {
-		r.Claim = s.claim()
+	if s.Lock.Owner == Foreign || s.now < s.heldBack() { // no term may begin yet
+		if s.Lock.Owner == Foreign || s.claimLasts() {
+			r.Claim = s.claim()
+		}
 		s.put(Claim, r)
 		return
 	}

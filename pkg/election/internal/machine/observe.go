@@ -125,8 +125,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	}
 
 	sameObject := before.Record != nil && r != nil && before.Version.UID == v.UID
-	if owner == Mine && sameObject && before.Owner == Other && before.Record.Holder != r.Holder && !s.writes.mayStore(r.Mark.Beat) {
-		// A stranger put back what we wrote before (rule loss-is-definite). Whoever held the lock since may be at work.
+	if sameObject && before.Owner == Other && owner != Foreign && isPutBack(before.Record, r) {
 		s.worksUntil(s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, before.duration))))
 	}
 	switch owner {
@@ -263,6 +262,12 @@ func (s *step) robbed() {
 			s.worksUntil(last(l.since).Add(wait))
 		}
 	}
+}
+
+// isPutBack says whether a stranger put r in place of a record of a member of ours, which may be at work: an earlier record,
+// or one that names another member. Each take raises the number of transitions.
+func isPutBack(before, r *record.Record) bool {
+	return r.Transitions < before.Transitions || r.Transitions == before.Transitions && r.Holder != "" && r.Holder != before.Holder
 }
 
 func sameBeat(a, b *record.Record) bool {

@@ -130,11 +130,11 @@ func (s *step) answered(e WriteDone) {
 	}
 	switch e.Answer {
 	case Committed:
+		drop()
 		s.writes.retryAt = 0
 		if e.Version.Revision > s.Lock.Version.Revision {
 			s.sight(e.Record, e.Version)
 		}
-		drop()
 		s.resolve()
 		s.committed(w, e.Sent)
 	case Conflicted:
@@ -177,11 +177,6 @@ func (s *step) passed(w write) bool {
 		return s.Lock.Record != nil
 	}
 	return s.Lock.Record == nil || s.Lock.Version.UID != w.onto.UID || s.Lock.Version.Revision > w.onto.Revision
-}
-
-// mayStore says whether the write with that number may just have been stored.
-func (w *writes) mayStore(beat uint64) bool {
-	return slices.ContainsFunc(w.open, func(o write) bool { return o.beat == beat })
 }
 
 // resolve finds out what became of writes without a reply, now that more is known.

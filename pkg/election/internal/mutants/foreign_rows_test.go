@@ -73,6 +73,13 @@ var foreignRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "foreign/robbed-and-blanked", rule: "claim-and-wait: who writes its name back into a blanked lock waits on for the member that was robbed",
+		file: "pkg/election/internal/machine/follow.go",
+		old:  "	if s.Lock.Owner == Foreign || s.now < s.heldBack() { // no term may begin yet\n",
+		new:  "	if s.Lock.Owner == Foreign || s.claimLasts() {\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "foreign/no-way-back", rule: "the-way-back-stays-open: a foreign elector finds what it once held renewed by its record",
 		file: "pkg/election/internal/machine/sessions.go",
 		old:  "s.cfg.Renewal.Of(s.wasForeign())",

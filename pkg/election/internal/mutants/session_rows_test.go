@@ -3,10 +3,10 @@ package mutants_test
 // sessionRows break rules of a member's session and of the directory.
 var sessionRows = []row{
 	{
-		name: "put-back/is-ours", rule: "loss-is-definite: what a stranger put back is waited out, since another held the lock after it",
+		name: "put-back/is-believed", rule: "loss-is-definite: what a stranger put back is waited out, since another held the lock after it",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "before.Record.Holder != r.Holder && !s.writes.mayStore(r.Mark.Beat) {",
-		new:  "before.Record.Holder != r.Holder && false {",
+		old:  "	if sameObject && before.Owner == Other && owner != Foreign && isPutBack(before.Record, r) {\n",
+		new:  "	if false {\n",
 		pkg:  "pkg/election", test: "TestATermThatIsPutBack",
 	},
 	{
@@ -17,11 +17,11 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
-		name: "put-back/our-own-take", rule: "loss-is-definite: a write of ours that was just stored was put back by nobody",
-		file: "pkg/election/internal/machine/writes.go",
-		old:  "	return slices.ContainsFunc(w.open, func(o write) bool { return o.beat == beat })\n}\n\n// resolve",
-		new:  "	return false\n}\n\n// resolve",
-		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+		name: "put-back/only-ours", rule: "unknown-is-waited-out: a release, or the record of a dead member, that a stranger put back frees nothing at once",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "before.Owner == Other && owner != Foreign &&",
+		new:  "before.Owner == Other && owner == Mine &&",
+		pkg:  "pkg/election", test: "TestATermThatIsPutBack",
 	},
 	{
 		name: "session/unbound-tells-of-nobody", rule: "published-before-held: a session that was unbound before we saw it still tells of its member",

@@ -55,7 +55,7 @@ func (s *step) passOver(l Lock) {
 	p.until = s.now.Add(record.Doubled(s.cfg.Timing.StandDown, p.count))
 	p.count++
 	p.since, p.config = l.since, s.configOf(nominee)
-	s.succession.note(p)
+	s.note(p)
 	s.act(Report{Kind: PassedOver, Role: s.Role, Detail: nominee})
 }
 
@@ -71,7 +71,7 @@ func (s *step) leaves(r *record.Record) {
 	config := s.configOf(p.identity)
 	if until := s.now.Add(s.cfg.Timing.LeaseDuration); until > p.until || p.config != config {
 		p.until, p.config = until, config
-		s.succession.note(p)
+		s.note(p)
 	}
 }
 
@@ -83,10 +83,19 @@ func (f succession) passing(identity string) passedOver {
 	return passedOver{identity: identity}
 }
 
-// note replaces what we knew of p's member, and forgets the oldest member if there are too many.
-func (f *succession) note(p passedOver) {
+// note replaces what we knew of p's member. If there are many, it forgets members that are gone, and in the end the oldest.
+func (s *step) note(p passedOver) {
+	f := &s.succession
 	rest := slices.DeleteFunc(slices.Clone(f.passedOver), func(o passedOver) bool { return o.identity == p.identity })
+	if len(rest) >= manyPassedOver {
+		rest = slices.DeleteFunc(rest, func(o passedOver) bool { return s.now >= o.until && !s.lives(o.identity) })
+	}
 	f.passedOver = append(rest[max(0, len(rest)-maxPassedOver+1):], p)
+}
+
+// lives says whether the named member lives, as far as we see.
+func (s *step) lives(identity string) bool {
+	return slices.ContainsFunc(s.View.Peers, func(p Peer) bool { return p.Identity == identity })
 }
 
 // forgive forgets that a member let its turn go by, now that it took the lock.
@@ -97,8 +106,12 @@ func (f *succession) forgive(member string) {
 	}
 }
 
-// maxPassedOver bounds the memory of members that are passed over.
-const maxPassedOver = 16
+// maxPassedOver bounds the memory of members that are passed over. It is as large as groups are: a holder that forgot members which
+// do not come would hand over to them one after the other, for ever.
+const maxPassedOver = 256
+
+// manyPassedOver is from how many on we forget those that are gone.
+const manyPassedOver = 16
 
 // turn is how long this member leaves the free lock to those before it in line (rule succession).
 func (s *step) turn() time.Duration {

@@ -31,6 +31,8 @@ type contest struct {
 	over bool
 	// working: the work of our last Start has not returned yet.
 	working bool
+	// mute: the last request for the lock got no answer, so that the next one waits for others (queue.go).
+	mute bool
 	// jeopardy and open: the host got that Notice of the present term, Jeopardy or FailOpen. noticeAt is when to
 	// look again; zero for never (notices.go).
 	jeopardy, open bool

@@ -11,7 +11,8 @@ import (
 
 // queue holds the requests that wait to go out. Each store has a bounded number of them under way at a
 // time. Renewals go first, then releases, then reads and takes, then the rest; all but renewals go no
-// faster than the limit allows.
+// faster than the limit allows. Requests for a lock whose last request got no answer go after all others, in the
+// same order, and take few of the slots: so however many locks do not answer, they hold up no others.
 type queue struct {
 	timeout time.Duration
 	limit   limit
@@ -24,9 +25,10 @@ type queue struct {
 // lane holds the requests that wait for one store, and counts those under way there. A store that does
 // not answer thus holds up no other.
 type lane struct {
-	store  Store
-	busy   int
-	queues [4][]asked // by class
+	store Store
+	// busy counts all that is under way, and mute those for locks whose last request got no answer.
+	busy, mute int
+	queues     [2 * kinds][]asked // by class
 }
 
 // limit is a token bucket; each request takes one.
@@ -53,12 +55,27 @@ const laneSize = 32
 // that hang hold up neither.
 const renewalSlots = 8
 
+// muteSlots is how many slots of a lane requests may use for locks whose last request got no answer. The others
+// have at least renewalSlots for renewals and releases, and as many for the rest.
+const muteSlots = laneSize - 2*renewalSlots
+
+// kinds is the number of kinds of requests. The class of a request is its kind; it is higher by kinds if the last
+// request for the lock got no answer.
+const kinds = 4
+
 func newQueue(timeout time.Duration, perSecond float64) queue {
 	most := max(1, perSecond)
 	return queue{timeout: timeout, limit: limit{perSecond: perSecond, most: most, left: most}}
 }
 
-func class(r request) int {
+func class(a *asked) int {
+	if a.mute {
+		return kinds + kind(a.request)
+	}
+	return kind(a.request)
+}
+
+func kind(r request) int {
 	switch {
 	case r.write == nil:
 		return 2
@@ -74,7 +91,8 @@ func class(r request) int {
 
 func (q *queue) add(a asked) {
 	l := q.lane(a.store)
-	l.queues[class(a.request)] = append(l.queues[class(a.request)], a)
+	a.mute = a.contest != nil && a.contest.mute
+	l.queues[class(&a)] = append(l.queues[class(&a)], a)
 }
 
 func (q *queue) lane(store Store) *lane {
@@ -88,11 +106,14 @@ func (q *queue) lane(store Store) *lane {
 
 // first returns the lane and class of the request that goes next; nil if none may go.
 func (q *queue) first() (*lane, int) {
-	for class := range 4 {
+	for class := range 2 * kinds {
 		for _, l := range q.lanes {
 			free := laneSize - l.busy
-			if class > 1 {
+			if class%kinds > 1 {
 				free -= renewalSlots
+			}
+			if class >= kinds {
+				free = min(free, muteSlots-l.mute)
 			}
 			if free > 0 && len(l.queues[class]) > 0 {
 				return l, class
@@ -116,7 +137,7 @@ func (q *queue) next(now record.Instant) (a asked, passed bool, next record.Inst
 	}
 	a = l.queues[class][0]
 	passed = a.passed()
-	if class > 0 && !passed { // nothing holds up a renewal
+	if class%kinds > 0 && !passed { // nothing holds up a renewal
 		if now < q.heldUntil {
 			if now < q.probeAt {
 				return asked{}, false, q.probeAt
@@ -132,13 +153,32 @@ func (q *queue) next(now record.Instant) (a asked, passed bool, next record.Inst
 		l.queues[class] = nil // free the memory that a burst needed
 	}
 	l.busy++
+	if a.mute {
+		l.mute++
+	}
 	return a, passed, 0
 }
 
 // forget drops all that is queued.
 func (q *queue) forget() {
 	for _, l := range q.lanes {
-		l.queues = [4][]asked{}
+		l.queues = [2 * kinds][]asked{}
+	}
+}
+
+// leaves frees the slot of a request, and notes whether its lock answers. An answer to a read says nothing of that: reads of a lock
+// may be answered where writes hang.
+func (q *queue) leaves(a asked, ans answer) {
+	l := q.lane(a.store)
+	l.busy--
+	if a.mute {
+		l.mute--
+	}
+	switch {
+	case ans.outcome == lock.Unknown:
+		a.contest.mute = true
+	case a.write != nil && ans.sent != 0:
+		a.contest.mute = false
 	}
 }
 
@@ -146,7 +186,6 @@ func (q *queue) forget() {
 // queue holds back all elections' requests, renewals excepted. The wait ends early when the store answers
 // a request that we sent since.
 func (q *queue) finished(now record.Instant, store Store, a answer) {
-	q.lane(store).busy--
 	switch after := a.retryAfter(); {
 	case after > 0:
 		q.heldAt, q.heldUntil = now, max(q.heldUntil, now.Add(after))

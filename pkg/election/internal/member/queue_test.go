@@ -68,3 +68,71 @@ func TestLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestMuteLocksLeaveSlots checks that requests for locks that do not answer leave slots free, and go after all others.
+func TestMuteLocksLeaveSlots(t *testing.T) {
+	q := newQueue(time.Second, 1000)
+	ask := func(purpose machine.Purpose, mute bool) {
+		q.add(asked{contest: &contest{mute: mute}, request: request{name: "a", purpose: purpose, write: &record.Record{}}})
+	}
+	sent := func() (mute, others int) {
+		for {
+			switch a, _, _ := q.next(5); {
+			case a.name == "":
+				return mute, others
+			case a.mute:
+				mute++
+			default:
+				others++
+			}
+		}
+	}
+	for range laneSize {
+		ask(machine.Take, true)
+		ask(machine.Renew, true)
+	}
+	if mute, _ := sent(); mute != muteSlots {
+		t.Errorf("%d requests for locks that do not answer are under way, want %d", mute, muteSlots)
+	}
+	for _, purpose := range []machine.Purpose{machine.Create, machine.Renew} {
+		for range renewalSlots {
+			ask(purpose, false)
+		}
+		if _, others := sent(); others != renewalSlots {
+			t.Errorf("%d other requests (%v) go out at once, want %d", others, purpose, renewalSlots)
+		}
+	}
+	q.leaves(asked{contest: &contest{}, mute: true}, answer{sent: 1})
+	if mute, _ := sent(); mute != 1 {
+		t.Errorf("%d requests for locks that do not answer go out in place of one", mute)
+	}
+}
+
+// TestWhatAnswers checks which answers say that a lock answers.
+func TestWhatAnswers(t *testing.T) {
+	write := request{write: &record.Record{}}
+	for name, tt := range map[string]struct {
+		of     request
+		answer answer
+		// of a lock whose last request was answered, or not
+		mute, stays bool
+	}{
+		"a write":                         {write, answer{sent: 5, outcome: lock.Committed}, false, false},
+		"a conflict":                      {write, answer{sent: 5, outcome: lock.Rejected}, false, false},
+		"no answer to a write":            {write, answer{sent: 5, outcome: lock.Unknown}, true, true},
+		"no answer to a read":             {request{}, answer{sent: 5, outcome: lock.Unknown}, true, true},
+		"a read":                          {request{}, answer{sent: 5, outcome: lock.Committed}, false, true},
+		"a write that the queue answered": {write, answer{outcome: lock.Rejected}, false, true},
+	} {
+		for _, before := range []bool{false, true} {
+			q, c := newQueue(time.Second, 1000), &contest{mute: before}
+			want := tt.mute
+			if before {
+				want = tt.stays
+			}
+			if q.leaves(asked{contest: c, request: tt.of}, tt.answer); c.mute != want {
+				t.Errorf("%s, of a lock that was mute before: %v: mute: %v", name, before, c.mute)
+			}
+		}
+	}
+}

@@ -35,6 +35,8 @@ type asked struct {
 	// sent is when we sent it, and after is the newest revision of the store that we, or an earlier incarnation, knew then.
 	sent  record.Instant
 	after uint64
+	// mute: the last request for the lock got no answer.
+	mute bool
 }
 
 // answer is the answer to a request.
@@ -96,6 +98,7 @@ func (m *Member) conclude(a asked, ans answer) {
 		m.sessionRead(by.Name, ans)
 		return
 	}
+	m.queue.leaves(a, ans)
 	m.queue.finished(m.now, a.store, ans)
 	switch {
 	case a.contest.over:

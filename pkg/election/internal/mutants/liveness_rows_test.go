@@ -9,4 +9,25 @@ var livenessRows = []row{
 		new:  "const maxPassedOver = 16",
 		pkg:  "pkg/election", test: "TestManyNomineesThatDoNotCome",
 	},
+	{
+		name: "queue/mute-locks-go-first", rule: "locks whose requests get no answer hold up no others",
+		file: "pkg/election/internal/member/queue.go",
+		old:  "	if a.mute {\n		return kinds",
+		new:  "	if false {\n		return kinds",
+		pkg:  "pkg/election", test: "TestHungWritesHoldUpNoOthers",
+	},
+	{
+		name: "queue/mute-locks-take-all-slots", rule: "locks whose requests get no answer leave slots to others",
+		file: "pkg/election/internal/member/queue.go",
+		old:  "laneSize - 2*renewalSlots",
+		new:  "laneSize",
+		pkg:  "pkg/election/internal/member", test: "TestMuteLocksLeaveSlots",
+	},
+	{
+		name: "queue/reads-are-answered", rule: "an answered read does not say that writes of the lock are answered",
+		file: "pkg/election/internal/member/queue.go",
+		old:  "	case a.write != nil && ans.sent != 0:",
+		new:  "	case ans.sent != 0:",
+		pkg:  "pkg/election/internal/member", test: "TestWhatAnswers",
+	},
 }

@@ -102,6 +102,7 @@ var driverFields = map[string]string{
 	"contest.health":    "",
 	"contest.token":     "the work's",
 	"contest.working":   "plain",
+	"contest.mute":      "", // nothing waits
 	"contest.jeopardy":  "plain",
 	"contest.open":      "", // for terms that fail open
 	"contest.noticeAt":  "due",
@@ -137,6 +138,7 @@ var driverFields = map[string]string{
 
 	"lane.store":  "",
 	"lane.busy":   "the requests of the process",
+	"lane.mute":   "", // nothing waits
 	"lane.queues": "that nothing waits",
 
 	"sight.dimSince": "since a lease",

@@ -88,6 +88,25 @@ func TestWhoCannotWriteTheNewLockLetsGo(t *testing.T) {
 	}
 }
 
+// TestWhoCannotSeeTheNewLockLetsGo does the same with a member that may not list the new lock: it takes no lock that it has not seen,
+// and so writes none that the store could refuse.
+func TestWhoCannotSeeTheNewLockLetsGo(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		other := g.idleBeside()
+		m1, m2 := g.roam("m1", "two kinds", other), g.roam("m2", "two kinds", other)
+		m1.locks[1].Locks.(byName).Store.On(memory.List, memory.Reject(lock.ErrDenied))
+		m1.has(1, m1.locks[0])
+		after(time.Minute) // m1 holds the old lock
+		m2.has(1, m2.locks[0])
+		after(5 * 15 * time.Second)
+		if at := workers(g.judge, "e"); !slices.Equal(at, []string{"m2"}) {
+			t.Errorf("at work: %v", at)
+		}
+		g.end(m1.member, m2.member)
+	})
+}
+
 // TestWhoCouldWriteNothingComesBackSoon takes from all members the right to write the new lock, for an hour, so that each has let go
 // of the old lock for longer each time. It checks that one leads soon after they have the right: also if there is only one, and if
 // whoever held the old lock then dies.

@@ -48,7 +48,10 @@ func (p Purpose) String() string {
 }
 
 // Read: fetch the object with a consistent read.
-type Read struct{}
+type Read struct {
+	// Behind: for a leaseDuration the stream has not shown what an answer showed. It may be silent, so begin it anew.
+	Behind bool
+}
 
 // Start: begin the work of a term.
 type Start struct {

@@ -127,7 +127,7 @@ func (s *step) noteOwner() {
 func (s *step) observer() record.Timing { return s.cfg.Timing.Among(s.cfg.Others) }
 
 // awaitStream waits until the stream shows the version that a reply or a read showed. If
-// it does not, a read tells whether the stream is slow or the store was restored.
+// it does not, a read tells whether the stream is slow or the store was restored, and the driver begins the stream anew.
 func (s *step) awaitStream() {
 	if at := max(s.Lock.at.Add(s.cfg.Timing.LeaseDuration), s.writes.retryAt); s.now < at {
 		s.wakeAt(at)

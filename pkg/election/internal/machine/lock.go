@@ -87,6 +87,9 @@ func (l *Lock) ThroughSession() bool {
 // stranger changed it in between, we renew the record ourselves, which serves all of them.
 func (l *Lock) keptBySession() bool { return l.ThroughSession() && l.Record.ThroughSession() }
 
+// Behind says whether the stream has not shown the lock as we know it, or not at all. We take nothing then.
+func (s *State) Behind() bool { return !s.Lock.Seen || s.Lock.Version != s.Lock.streamed }
+
 // LastSign is when we last saw the holder live, or when we saw the lock become free or lose its owner.
 func (l *Lock) LastSign() record.Instant {
 	if l.Owner == Other || l.Owner == Foreign {

@@ -92,7 +92,7 @@ func (s *step) read() {
 	if !s.writes.reading {
 		s.writes.reading = true
 		s.writes.asks(s.now)
-		s.act(Read{})
+		s.act(Read{Behind: s.Behind() && s.now >= s.Lock.at.Add(s.cfg.Timing.LeaseDuration)})
 	}
 }
 

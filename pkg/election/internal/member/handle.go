@@ -75,6 +75,9 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 		m.write(c, a)
 	case machine.Read:
 		m.read(c)
+		if a.Behind {
+			m.relist(m.streamOf(c.lock.store))
+		}
 	case machine.Start:
 		if c.inner != nil {
 			return []happening{{c.inner, machine.Resumed{}}}

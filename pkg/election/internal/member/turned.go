@@ -13,7 +13,7 @@ import (
 // other. A reload refuses to reverse a migration, but a process that starts cannot know that it reverses
 // one. So a member that has held the old lock for long, while another member holds the new one, releases
 // the old one for a while. That is safe: it is an ordinary release, of a lock without work. The same goes for a
-// member that cannot write the new lock, since another one may be able to. If nobody takes the old lock then, the
+// member that cannot write the new lock, or does not see it, since another one may be able to. If nobody takes the old lock then, the
 // member takes it again: only a write can tell whether it may write the new lock by now.
 
 // waiting is the state of the wait for the new lock, in the contest for the old lock of a migration.
@@ -24,8 +24,8 @@ type waiting struct {
 	// look is when that wait ends early. If another member held the new lock, it is when that one counts as gone if it stays
 	// silent. Else it is when nobody will have held the old lock for a leaseDuration.
 	look record.Instant
-	// holder held the new lock when this member last let go; empty if the member let go because it could not write that
-	// lock. times counts how often it let go.
+	// holder held the new lock when this member last let go; empty if the member let go because it could not write or see
+	// that lock. times counts how often it let go.
 	holder string
 	times  int
 	told   bool
@@ -36,7 +36,7 @@ type waiting struct {
 }
 
 // mostWaits is for how many leaseDurations, at least, a member holds the old lock while another member
-// holds the new one, or while it cannot write the new one.
+// holds the new one, or while it cannot write or see the new one.
 const mostWaits = 2
 
 // at is when to look again; zero for never.
@@ -67,7 +67,7 @@ func (m *Member) tendMove(c *contest) {
 	some := func(d time.Duration) record.Instant { return now.Add(d + time.Duration(m.jitter()*float64(d))) }
 	held, till := c.inner.heldByAnother()
 	held = held && (till == 0 || now < till)
-	switch stuck := held || w.failing; {
+	switch stuck := held || w.failing || c.inner.state.Behind(); {
 	case m.going.has(c):
 		w.till, w.until = 0, 0
 	case w.until != 0:

@@ -173,6 +173,14 @@ func (m *Member) tendStream() {
 	m.streamNext = s.heardAt.Add(m.patience(s))
 }
 
+// relist begins a stream anew that is behind what we know of a lock: it may be silent, and shows no beats of ours by which
+// tendStream would notice that.
+func (m *Member) relist(s *stream) {
+	if !m.carriesSessions(s) && s.watch != 0 && !s.listing && s.beginAt == 0 {
+		s.beginAt = max(m.now, s.begunAt.Add(m.cfg.Timing.LeaseDuration))
+	}
+}
+
 // mostListPatience bounds how long to wait for a list; a store gives up on one by then.
 const mostListPatience = 30 * time.Second
 

@@ -30,4 +30,18 @@ var livenessRows = []row{
 		new:  "	case ans.sent != 0:",
 		pkg:  "pkg/election/internal/member", test: "TestWhatAnswers",
 	},
+	{
+		name: "stream/silent-for-ever", rule: "a watch of locks that is behind a read for a leaseDuration is begun anew",
+		file: "pkg/election/internal/machine/writes.go",
+		old:  "Read{Behind: s.Behind() &&",
+		new:  "Read{Behind: false &&",
+		pkg:  "pkg/election", test: "TestASilentWatchOfALockIsBegunAnew",
+	},
+	{
+		name: "migration/held-unseen", rule: "who does not see the new lock of a migration lets go of the old one",
+		file: "pkg/election/internal/member/turned.go",
+		old:  " || c.inner.state.Behind()",
+		new:  "",
+		pkg:  "pkg/election", test: "TestWhoCannotSeeTheNewLockLetsGo",
+	},
 }

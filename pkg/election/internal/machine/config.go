@@ -36,8 +36,9 @@ type Config struct {
 	// Outage says what becomes of a term whose renewals no longer come through.
 	Outage Outage
 	// HolderFirst is the earliest instant at which we may take the lock from a member of ours that holds
-	// it, since the holder may come back from an outage. We may take a released lock at once.
-	HolderFirst record.Instant
+	// it, since the holder may come back from an outage. HeldOff is that for each lock that no member of ours released. We may
+	// take a released lock at once.
+	HolderFirst, HeldOff record.Instant
 	// Outlasts: the store does not answer, and another term of this member goes on all the same. Then we
 	// don't disown a lock that our session keeps ours, since disowning might end the session.
 	Outlasts bool

@@ -54,7 +54,10 @@ func (s *step) follow() {
 	s.turnGone(max(free, left))
 	at := max(free.Add(s.turn()), s.cfg.NotBefore, s.standing.pausedUntil, left)
 	if s.Lock.Owner == Other {
-		at = max(at, s.cfg.HolderFirst) // not for Free: the holder released it
+		at = max(at, s.cfg.HolderFirst)
+	}
+	if s.Lock.Owner != Free || s.Lock.foreignRelease {
+		at = max(at, s.cfg.HeldOff)
 	}
 	switch {
 	case s.now < at:
@@ -133,7 +136,7 @@ func (s *step) awaitStream() {
 		s.wakeAt(at)
 		return
 	}
-	s.read()
+	s.ask(Read{Behind: s.Behind()})
 }
 
 // take requests the write that can start a term.

@@ -88,11 +88,13 @@ func (s *step) put(p Purpose, r record.Record) {
 	s.act(Write{Purpose: p, Record: r, If: w.onto, Beat: w.beat})
 }
 
-func (s *step) read() {
+func (s *step) read() { s.ask(Read{}) }
+
+func (s *step) ask(r Read) {
 	if !s.writes.reading {
 		s.writes.reading = true
 		s.writes.asks(s.now)
-		s.act(Read{Behind: s.Behind() && s.now >= s.Lock.at.Add(s.cfg.Timing.LeaseDuration)})
+		s.act(r)
 	}
 }
 

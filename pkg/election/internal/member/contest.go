@@ -17,7 +17,7 @@ type contest struct {
 	waiting *waiting
 	// preferred is the preference that the machine knows.
 	preferred *preferred
-	// heldOff is the earliest instant at which the lock may be taken after an outage.
+	// heldOff is the earliest instant at which the lock may be taken after an outage, if no member of ours released it.
 	heldOff record.Instant
 	state   machine.State
 	// began is when the incarnation began to take part. listed: a list that we requested after began has
@@ -85,8 +85,9 @@ func (c *contest) config() machine.Config {
 		Others:      m.others,
 		Policy:      e.Policy,
 		Bootstrap:   e.Bootstrap,
-		NotBefore:   max(m.notBefore, c.heldOff),
+		NotBefore:   m.notBefore,
 		HolderFirst: c.awaitsHolder(),
+		HeldOff:     c.heldOff,
 		ProvenAt:    m.provenAt,
 		Foreign:     e.Foreign,
 		Inner:       c.outer != nil,

@@ -176,8 +176,8 @@ func (m *Member) tendStream() {
 // relist begins a stream anew that is behind what we know of a lock: it may be silent, and shows no beats of ours by which
 // tendStream would notice that.
 func (m *Member) relist(s *stream) {
-	if !m.carriesSessions(s) && s.watch != 0 && !s.listing && s.beginAt == 0 {
-		s.beginAt = max(m.now, s.begunAt.Add(m.cfg.Timing.LeaseDuration))
+	if !m.carriesSessions(s) && s.watch != 0 && !s.listing {
+		m.begin(s)
 	}
 }
 

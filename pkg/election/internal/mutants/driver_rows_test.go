@@ -221,8 +221,8 @@ var driverRows = []row{
 	{
 		name: "outage/not-held-off-while-blind", rule: "who sees nothing leaves alone the locks whose terms fail open",
 		file: "pkg/election/internal/member/contest.go",
-		old:  "NotBefore:   max(m.notBefore, c.heldOff),\n\t\tHolderFirst: c.awaitsHolder(),",
-		new:  "NotBefore: m.notBefore,",
+		old:  "HolderFirst: c.awaitsHolder(),\n\t\tHeldOff:     c.heldOff,",
+		new:  "",
 		pkg:  "pkg/election", test: "TestHolderDoesNotComeBack",
 	},
 	{

@@ -32,9 +32,9 @@ var livenessRows = []row{
 	},
 	{
 		name: "stream/silent-for-ever", rule: "a watch of locks that is behind a read for a leaseDuration is begun anew",
-		file: "pkg/election/internal/machine/writes.go",
-		old:  "Read{Behind: s.Behind() &&",
-		new:  "Read{Behind: false &&",
+		file: "pkg/election/internal/machine/follow.go",
+		old:  "Read{Behind: s.Behind()}",
+		new:  "Read{}",
 		pkg:  "pkg/election", test: "TestASilentWatchOfALockIsBegunAnew",
 	},
 	{
@@ -43,5 +43,12 @@ var livenessRows = []row{
 		old:  " || c.inner.state.Behind()",
 		new:  "",
 		pkg:  "pkg/election", test: "TestWhoCannotSeeTheNewLockLetsGo",
+	},
+	{
+		name: "outage/released-is-held-off", rule: "a released lock need not wait after each break of the watch",
+		file: "pkg/election/internal/machine/follow.go",
+		old:  "	if s.Lock.Owner != Free || s.Lock.foreignRelease {",
+		new:  "	if true {",
+		pkg:  "pkg/election", test: "TestAReleasedLockWhoseTermsFailOpen",
 	},
 }

@@ -1,6 +1,7 @@
 package election_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -54,4 +55,33 @@ func putsBack(t *testing.T, which string, renewal record.Renewal) {
 	for _, o := range g.judge.overlapsOnly() {
 		t.Error(o)
 	}
+}
+
+// TestATermThatIsBoundAgain has a stranger take the mark off the lock of a member that is cut off, and put it back with a
+// shorter duration. It checks rule unknown-is-waited-out: the second edit shortens no wait.
+func TestATermThatIsBoundAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a").byRecord()
+		g.stop = time.Second
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m2 := g.join("m2", "stable", stable)
+		after(30 * time.Second)
+		g.wantLeader("a", m1, m1, m2)
+		hangAll(m1.store)
+		m1.store.CutWatches()
+		var mark string
+		g.realm.Edit("a", func(o *codec.Object) {
+			mark = o.Annotations[codec.HolderAnnotation]
+			delete(o.Annotations, codec.HolderAnnotation)
+		})
+		after(100 * time.Millisecond)
+		g.realm.Edit("a", func(o *codec.Object) {
+			o.Annotations[codec.HolderAnnotation] = strings.Replace(mark, `"durationSeconds":15`, `"durationSeconds":5`, 1)
+		})
+		after(60 * time.Second)
+		g.wantLeader("a", m2, m2)
+		m1.store.Heal()
+		g.end(m1, m2)
+	})
 }

@@ -135,6 +135,9 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
 			k.changedAt, k.since = s.now, s.now
 			k.duration = r.Mark.Duration
+			if sameObject && before.Owner == Unowned { // a stranger may have bound it again
+				k.duration = max(k.duration, before.duration, s.observer().LeaseDuration)
+			}
 			if owner == Orphaned {
 				k.since = max(k.since, s.spared(r))
 			}

@@ -17,6 +17,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "put-back/bound-with-a-shorter-duration", rule: "unknown-is-waited-out: binding a record again shortens no wait",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "			if sameObject && before.Owner == Unowned {",
+		new:  "			if false {",
+		pkg:  "pkg/election", test: "TestATermThatIsBoundAgain",
+	},
+	{
 		name: "put-back/only-ours", rule: "unknown-is-waited-out: a release, or the record of a dead member, that a stranger put back frees nothing at once",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "before.Owner == Other && owner != Foreign &&",

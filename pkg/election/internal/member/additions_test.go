@@ -120,6 +120,28 @@ func TestAnElectionAddedBeforeTheListIsAskedFor(t *testing.T) {
 	n.wants(t, "end", "watch [a b]")
 }
 
+// TestOnlyASilentWatchIsBegunAnew checks that a watch that is behind a read is begun anew only if it may be silent: one that waits
+// for its list, or is known to be broken, goes on by itself, and the growing pauses between its attempts would begin again.
+func TestOnlyASilentWatchIsBegunAnew(t *testing.T) {
+	n := newNaming()
+	n.adds("a")
+	n.wants(t, "watch [a]")
+	behind := func(want ...string) {
+		t.Helper()
+		n.relist(n.s)
+		n.wants(t, want...)
+	}
+	n.shows(lock.Event{Kind: lock.Listing})
+	behind()
+	n.lists()
+	behind("end", "watch [a]")
+	n.lists()
+	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+	behind()
+	n.shows(lock.Event{Kind: lock.Resumed, Revision: 6})
+	behind("end", "watch [a]")
+}
+
 // TestNoListOfNoNames checks that the member watches a new election at once if the present watch has no names: such a watch
 // never shows a list, so there is none to wait for.
 func TestNoListOfNoNames(t *testing.T) {

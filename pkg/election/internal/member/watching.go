@@ -174,9 +174,9 @@ func (m *Member) tendStream() {
 }
 
 // relist begins a stream anew that is behind what we know of a lock: it may be silent, and shows no beats of ours by which
-// tendStream would notice that.
+// tendStream would notice that. A stream that is known to be broken begins anew by itself.
 func (m *Member) relist(s *stream) {
-	if !m.carriesSessions(s) && s.watch != 0 && !s.listing {
+	if !m.carriesSessions(s) && s.watch != 0 && !s.listing && !s.cut {
 		m.begin(s)
 	}
 }

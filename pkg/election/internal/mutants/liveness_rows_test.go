@@ -38,6 +38,20 @@ var livenessRows = []row{
 		pkg:  "pkg/election", test: "TestASilentWatchOfALockIsBegunAnew",
 	},
 	{
+		name: "stream/broken-is-begun-anew", rule: "a watch that is known to be broken goes on by itself",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "!s.listing && !s.cut {",
+		new:  "!s.listing {",
+		pkg:  "pkg/election/internal/member", test: "TestOnlyASilentWatchIsBegunAnew",
+	},
+	{
+		name: "stream/unlisted-is-begun-anew", rule: "a watch that waits for its list is not begun anew",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "!s.listing && !s.cut {",
+		new:  "!s.cut {",
+		pkg:  "pkg/election/internal/member", test: "TestOnlyASilentWatchIsBegunAnew",
+	},
+	{
 		name: "migration/held-unseen", rule: "who does not see the new lock of a migration lets go of the old one",
 		file: "pkg/election/internal/member/turned.go",
 		old:  " || c.inner.state.Behind()",

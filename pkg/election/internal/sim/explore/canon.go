@@ -41,8 +41,8 @@ type canon struct {
 	olds   []int64
 	// sessions says that sessions renew the lock.
 	sessions bool
-	// who is the member whose beats are being added.
-	who string
+	// who is the member whose beats are being added, and wrote is the one that wrote the record that is being added.
+	who, wrote string
 	// revisions are those of the lock in the world whose form is made.
 	revisions []uint64
 }
@@ -103,11 +103,15 @@ func (c *canon) planOf(t reflect.Type) []plan {
 // walk adds a struct, as part of the state of m.
 func (c *canon) walk(v reflect.Value, m *proc) {
 	if v.Type() == reflect.TypeFor[record.Record]() {
-		c.leaver((*record.Record)(v.Addr().UnsafePointer()))
+		r := (*record.Record)(v.Addr().UnsafePointer())
+		c.leaver(r)
+		c.wrote = writerOf(r)
 	}
 	if v.Type() == reflect.TypeFor[record.Mark]() {
 		defer func(who string) { c.who = who }(c.who)
-		c.who = v.Field(0).String() // the identity
+		if c.who = v.Field(0).String(); c.who == "" { // the identity; a release's mark has none
+			c.who = c.wrote
+		}
 	}
 	for _, p := range c.planOf(v.Type()) {
 		if p.field.when != nil && m != nil && !p.field.when(m.state()) {
@@ -196,6 +200,14 @@ func (c *canon) record(r *record.Record) {
 		return
 	}
 	c.walk(reflect.ValueOf(r).Elem(), nil)
+}
+
+// writerOf is whose beat the record has: each member counts its own.
+func writerOf(r *record.Record) string {
+	if last := len(r.History) - 1; r.Holder == "" && last >= 0 {
+		return r.History[last].Who
+	}
+	return r.Holder
 }
 
 // leaver adds what machines read in the history: which member released the lock because it leaves.

@@ -125,7 +125,7 @@ var driverFields = map[string]string{
 	"stream.beginAt":      "", // no election is added later
 	"stream.heardAt":      "by when it must be heard of: streamNext",
 	"stream.listPatience": "plain",
-	"stream.cut":          "", // for terms that fail open
+	"stream.cut":          "plain",
 	"stream.absences":     "", // no election is added later
 	"stream.newest":       "order, of the lock's",
 
@@ -200,7 +200,7 @@ func (c *canon) driver(w *world, m *proc) {
 	for n := range streams.Len() {
 		one := inside(streams.Index(n).Elem())
 		store, listing := int(one.get("store").int("ID")), one.is("listing")
-		c.flag(one.uint("watch") != 0, listing, listing && d.instant("heardOf") > one.instant("begunAt"))
+		c.flag(one.uint("watch") != 0, listing, listing && d.instant("heardOf") > one.instant("begunAt"), one.is("cut"))
 		c.add(min(one.int("listPatience"), int64(mostListPatience)), plain)
 		if store == int(w.x.election.Locks.ID) {
 			c.add(int64(one.uint("newest")), order) // #nosec G115 -- small

@@ -239,14 +239,28 @@ func (p *Process) release() {
 }
 
 // clear kills what a killed supervisor and a killed guard leave. The kernel has killed the program,
-// but neither the rest of its group nor processes that had left the group. Nobody reports the death
-// of a process that is not our child, so clear looks again and again; mostly one look is enough.
+// but neither the rest of its group nor processes that had left the group.
 func (p *Process) clear() {
-	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
+	untilNothing(func() bool {
 		if p.pid > 0 { // 0 would be our own group
 			_ = syscall.Kill(-p.pid, syscall.SIGKILL) // killOrphans finds processes outside the group
 		}
-		if orphans := killOrphans(); !orphans && (p.pid <= 0 || empty(p.pid)) {
+		return killOrphans() || p.pid > 0 && !empty(p.pid)
+	})
+}
+
+// emptyLooks is how many looks in a row must find nothing. The kernel's list of children may leave one out that we inherit just then,
+// or that stands behind one that another thread reaps while we read.
+const emptyLooks = 3
+
+// untilNothing looks until nothing lives. Nobody reports the death of a process that is not our child, so it looks again and again.
+func untilNothing(lives func() bool) {
+	none := 0
+	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
+		if none++; lives() {
+			none = 0
+		}
+		if none == emptyLooks {
 			return
 		}
 		timer := clock.NewTimer(wait)

@@ -31,6 +31,13 @@ var deathRows = []row{
 		pkg:  "pkg/runners/parent", test: "TestWhatIsKilledWithItsParent",
 	},
 	{
+		name: "death/one-look", rule: "a program is dead once several looks in a row find nothing of it",
+		file: "pkg/runners/deadman/process.go",
+		old:  "const emptyLooks = 3",
+		new:  "const emptyLooks = 1",
+		pkg:  "pkg/runners/deadman", test: "TestOneLookMayMissAProcess",
+	},
+	{
 		name: "death/program-without-its-group", rule: "a program is dead once its control group is empty",
 		file: "pkg/runners/deadman/process.go",
 		old:  "	complete = !p.endGroup() && complete\n",

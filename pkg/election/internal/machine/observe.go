@@ -126,7 +126,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 
 	sameObject := before.Record != nil && r != nil && before.Version.UID == v.UID
 	if sameObject && before.Owner == Other && owner != Foreign && isPutBack(before.Record, r) {
-		s.worksUntil(s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, before.duration))))
+		s.worksUntil(s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, min(before.duration, foreignMaxDuration)))))
 	}
 	switch owner {
 	case Mine, Other, Orphaned:
@@ -136,7 +136,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 			k.changedAt, k.since = s.now, s.now
 			k.duration = r.Mark.Duration
 			if sameObject && before.Owner == Unowned { // a stranger may have bound it again
-				k.duration = max(k.duration, before.duration, s.observer().LeaseDuration)
+				k.duration = max(k.duration, min(before.duration, foreignMaxDuration), s.observer().LeaseDuration)
 			}
 			if owner == Orphaned {
 				k.since = max(k.since, s.spared(r))
@@ -301,7 +301,7 @@ func (s *step) isKnown(e Observed) bool {
 // nothing that we know is true (rule newer-by-version). We act on nothing that we see from here on: this
 // incarnation only stops its work.
 func (s *step) restored(e Observed) {
-	wait := s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, s.Lock.duration)))
+	wait := s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, min(s.Lock.duration, foreignMaxDuration))))
 	s.act(EndSession{Reason: ReasonRestored, NotBefore: wait})
 	s.ended = true
 	s.Lock = Lock{Seen: true, Record: e.Record, Version: e.Version, Owner: Unowned, at: s.now, since: s.now}

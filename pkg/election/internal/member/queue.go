@@ -11,8 +11,8 @@ import (
 
 // queue holds the requests that wait to go out. Each store has a bounded number of them under way at a
 // time. Renewals go first, then releases, then reads and takes, then the rest; all but renewals go no
-// faster than the limit allows. Requests for a lock whose last request got no answer go after all others, in the
-// same order, and take few of the slots: so however many locks do not answer, they hold up no others.
+// faster than the limit allows. For locks whose last request got no answer, reads, takes and the rest go after
+// all others, and all requests take few of the slots: so however many locks do not answer, they hold up no others.
 type queue struct {
 	timeout time.Duration
 	limit   limit
@@ -68,8 +68,14 @@ func newQueue(timeout time.Duration, perSecond float64) queue {
 	return queue{timeout: timeout, limit: limit{perSecond: perSecond, most: most, left: most}}
 }
 
+// order is the order of the classes.
+var order = [2 * kinds]int{0, kinds, 1, kinds + 1, 2, 3, kinds + 2, kinds + 3}
+
 func class(a *asked) int {
-	if a.mute {
+	switch {
+	case a.mute && a.write == nil && a.contest.state.Lock.Owner == machine.Mine:
+		return kinds // the next renewal waits for the answer
+	case a.mute:
 		return kinds + kind(a.request)
 	}
 	return kind(a.request)
@@ -106,7 +112,7 @@ func (q *queue) lane(store Store) *lane {
 
 // first returns the lane and class of the request that goes next; nil if none may go.
 func (q *queue) first() (*lane, int) {
-	for class := range 2 * kinds {
+	for _, class := range order {
 		for _, l := range q.lanes {
 			free := laneSize - l.busy
 			if class%kinds > 1 {

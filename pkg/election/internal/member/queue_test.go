@@ -108,6 +108,24 @@ func TestMuteLocksLeaveSlots(t *testing.T) {
 	}
 }
 
+// TestNothingHoldsUpARenewal checks that renewals go out at once although the store throttles what waits beside them, also for a lock
+// whose last request got no answer; so does the read by which the member learns what became of that request.
+func TestNothingHoldsUpARenewal(t *testing.T) {
+	q := newQueue(time.Second, 1)
+	q.heldUntil, q.probeAt = 1000, 500
+	held := &contest{mute: true, state: machine.State{Lock: machine.Lock{Owner: machine.Mine}}}
+	for range 2 {
+		q.add(asked{contest: &contest{}, request: request{name: "take", purpose: machine.Take, write: &record.Record{}}})
+	}
+	q.add(asked{contest: held, request: request{name: "read"}})
+	q.add(asked{contest: held, request: request{name: "renewal", purpose: machine.Renew, write: &record.Record{}}})
+	for _, want := range []string{"read", "renewal", ""} {
+		if a, _, next := q.next(5); a.name != want || want == "" && next != 500 {
+			t.Errorf("%q goes out, want %q; the next one at %d", a.name, want, next)
+		}
+	}
+}
+
 // TestWhatAnswers checks which answers say that a lock answers.
 func TestWhatAnswers(t *testing.T) {
 	write := request{write: &record.Record{}}

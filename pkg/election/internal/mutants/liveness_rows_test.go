@@ -12,9 +12,16 @@ var livenessRows = []row{
 	{
 		name: "queue/mute-locks-go-first", rule: "locks whose requests get no answer hold up no others",
 		file: "pkg/election/internal/member/queue.go",
-		old:  "	if a.mute {\n		return kinds",
-		new:  "	if false {\n		return kinds",
+		old:  "	case a.mute:\n		return kinds",
+		new:  "	case false:\n		return kinds",
 		pkg:  "pkg/election", test: "TestHungWritesHoldUpNoOthers",
+	},
+	{
+		name: "queue/mute-renewals-wait", rule: "nothing holds up a renewal",
+		file: "pkg/election/internal/member/queue.go",
+		old:  "int{0, kinds, 1, kinds + 1, 2, 3,",
+		new:  "int{0, 1, 2, 3, kinds, kinds + 1,",
+		pkg:  "pkg/election/internal/member", test: "TestNothingHoldsUpARenewal",
 	},
 	{
 		name: "queue/mute-locks-take-all-slots", rule: "locks whose requests get no answer leave slots to others",

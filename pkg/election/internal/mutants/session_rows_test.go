@@ -24,6 +24,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election", test: "TestATermThatIsBoundAgain",
 	},
 	{
+		name: "put-back/waited-out-for-a-year", rule: "unknown-is-waited-out: what a foreign elector states of its lease bounds the wait for members",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "max(k.duration, min(before.duration, foreignMaxDuration), s.",
+		new:  "max(k.duration, before.duration, s.",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "put-back/only-ours", rule: "unknown-is-waited-out: a release, or the record of a dead member, that a stranger put back frees nothing at once",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "before.Owner == Other && owner != Foreign &&",

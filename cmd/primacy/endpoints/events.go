@@ -184,6 +184,9 @@ func (h *hub) collectors() []prometheus.Collector {
 	}
 }
 
+// greeting begins each stream, and sign is a sign of life on a quiet one.
+var greeting, sign = &batch{plain: []byte("retry: 3000\n\n")}, &batch{plain: []byte(":\n\n")}
+
 // events streams the transitions of all elections from now on.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	one := s.hub.join()
@@ -200,7 +203,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	quiet := clock.NewTimer(keepAlive)
 	defer quiet.Stop()
-	next, open := &batch{plain: []byte("retry: 3000\n\n")}, true
+	next, open := greeting, true
 	for open {
 		if !write(func() error { return to.send(next) }) {
 			return
@@ -209,7 +212,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		select {
 		case next, open = <-one.batches:
 		case <-quiet.C:
-			next = &batch{plain: []byte(":\n\n")}
+			next = sign
 		case <-r.Context().Done():
 			return
 		}

@@ -246,7 +246,7 @@ func (m *Member) newest() map[Store]uint64 {
 	all := map[Store]uint64{}
 	maps.Copy(all, m.cfg.Heritage.newest)
 	for _, s := range m.streams {
-		all[s.store] = max(all[s.store], s.newest)
+		all[s.store] = m.newestOf(s.store)
 	}
 	return all
 }

@@ -60,7 +60,7 @@ const renewalSlots = 8
 const muteSlots = laneSize - 2*renewalSlots
 
 // kinds is the number of kinds of requests. The class of a request is its kind; it is higher by kinds if the last
-// request for the lock got no answer.
+// request for the lock got no answer. A read by which a holder learns what became of that request counts as a renewal.
 const kinds = 4
 
 func newQueue(timeout time.Duration, perSecond float64) queue {
@@ -68,7 +68,7 @@ func newQueue(timeout time.Duration, perSecond float64) queue {
 	return queue{timeout: timeout, limit: limit{perSecond: perSecond, most: most, left: most}}
 }
 
-// order is the order of the classes.
+// order is in which order the classes go: renewals and releases of locks that do not answer hold up no others, since they have few slots.
 var order = [2 * kinds]int{0, kinds, 1, kinds + 1, 2, 3, kinds + 2, kinds + 3}
 
 func class(a *asked) int {

@@ -28,7 +28,7 @@ func writerOf(r *record.Record) string {
 func (c *canon) leaver(r *record.Record) {
 	who, last := "", len(r.History)-1
 	if last >= 0 && r.Holder == "" && strings.HasSuffix(r.History[last].Why, string(machine.ReasonShutdown)) {
-		who = r.History[last].Who
+		who = writerOf(r)
 	}
 	c.add(c.text(who), plain)
 }

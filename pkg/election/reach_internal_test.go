@@ -237,9 +237,31 @@ func TestStatusByBeats(t *testing.T) {
 		}
 		r.extend(member.Beat{Since: 1, Deadline: after(20 * time.Second)})
 		s.ValidTerm().OnEnd(func(Stop) { ended <- c.Now() }) // at the very deadline: later requests are not cut
+		synctest.Wait()                                      // the callback waits for 20s
 		s.extend(after(18 * time.Second))                    // by its own lock
 		r.extend(member.Beat{Since: 1, Deadline: after(40 * time.Second)})
 		if at := <-ended; at != after(18*time.Second) {
+			t.Errorf("ended at %v", time.Duration(at))
+		}
+	})
+}
+
+// TestAnEarlierDeadline checks that OnEnd calls in time if a term goes on by its own lock, with an earlier deadline than the beats
+// gave it, although nobody asked for the term since the last beat.
+func TestAnEarlierDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := bubbleClock{time.Now()}
+		s := newStatus("a", newShared(c))
+		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
+		s.begin(7, r.deadline())
+		s.goBy(r, 5*time.Second)
+		ended := make(chan record.Instant, 1)
+		s.ValidTerm().OnEnd(func(Stop) { ended <- c.Now() })
+		time.Sleep(time.Second)
+		r.extend(member.Beat{Since: 1, Deadline: after(20 * time.Second)})
+		time.Sleep(10 * time.Second)
+		s.extend(after(15 * time.Second))
+		if at := <-ended; at != after(15*time.Second) {
 			t.Errorf("ended at %v", time.Duration(at))
 		}
 	})

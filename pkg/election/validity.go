@@ -115,6 +115,15 @@ func (l *life) onEnd(f func(Stop)) (forget func()) {
 	}
 }
 
+// look sets the timer to the present deadline. By itself the timer looks when its time comes, so it notices later deadlines only.
+func (l *life) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil && l.ended == nil {
+		l.timer.Reset(0)
+	}
+}
+
 // end ends the life. The caller must call tell afterwards.
 func (l *life) end(why Stop) {
 	l.mu.Lock()
@@ -227,6 +236,9 @@ func (s *Status) extendLocked(v *ValidTerm, to ValidTerm) {
 		to.life = &life{status: s} // extended at the very deadline: OnEnd was called, so a new life begins
 	}
 	s.valid.Store(&to)
+	if to.Deadline < v.until() {
+		to.life.look() // it may wait for the later deadline
+	}
 }
 
 // end publishes that the term is over, and calls the callbacks of OnEnd. The caller must hold no lock.

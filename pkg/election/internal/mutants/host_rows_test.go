@@ -10,6 +10,20 @@ var hostRows = []row{
 		pkg:  "pkg/election", test: "TestACallbackOfTheEndUsesTheTerm",
 	},
 	{
+		name: "onend/earlier-deadline-is-late", rule: "callbacks of OnEnd are called by the deadline, also if it is earlier than the one before",
+		file: "pkg/election/validity.go",
+		old:  "to.Deadline < v.until() {",
+		new:  "false {",
+		pkg:  "pkg/election", test: "TestAnEarlierDeadline",
+	},
+	{
+		name: "onend/earlier-than-what-was-published", rule: "the deadline before is that of the last beat, whether or not anybody asked for it",
+		file: "pkg/election/validity.go",
+		old:  "to.Deadline < v.until() {",
+		new:  "to.Deadline < v.Deadline {",
+		pkg:  "pkg/election", test: "TestAnEarlierDeadline",
+	},
+	{
 		name: "onend/work-is-told-first", rule: "callbacks of OnEnd are called before the work is told to stop",
 		file: "pkg/election/work.go",
 		old:  "		defer w.cancel(&s) // also if a callback panics\n",

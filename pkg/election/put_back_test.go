@@ -10,19 +10,36 @@ import (
 )
 
 // TestATermThatIsPutBack has a stranger put a lock back as it was earlier, while a member leads that is cut off: as it was in a
-// term of a member that lives, in one of a member that has left, or between two terms. Who saw the later record waits until its
-// holder has certainly stopped (rules loss-is-definite, unknown-is-waited-out).
+// term of a member that lives, in one of a member that has left, or between two terms; at once, or after something else that takes
+// the leader's record away. Who saw that record waits until its holder has certainly stopped (rules loss-is-definite,
+// unknown-is-waited-out).
 func TestATermThatIsPutBack(t *testing.T) {
-	for _, which := range []string{"of a member that lives", "of a member that left", "a release"} {
-		for _, renewal := range []record.Renewal{record.RenewalRecord, record.RenewalSession} {
-			t.Run(which+", by "+string(renewal), func(t *testing.T) {
-				inBubble(t, func(t *testing.T) { putsBack(t, which, renewal) })
-			})
+	for _, renewal := range []record.Renewal{record.RenewalRecord, record.RenewalSession} {
+		for _, which := range []string{living, left, released} {
+			for _, first := range []string{"", unmarked, blanked, deleted, living, left} {
+				name := which
+				if first != "" {
+					name = first + ", then " + which
+				}
+				t.Run(string(renewal)+"/"+name, func(t *testing.T) {
+					inBubble(t, func(t *testing.T) { putsBack(t, renewal, first, which) })
+				})
+			}
 		}
 	}
 }
 
-func putsBack(t *testing.T, which string, renewal record.Renewal) {
+// What a stranger does to a lock.
+const (
+	living   = "a term of a member that lives"
+	left     = "a term of a member that left"
+	released = "a release"
+	unmarked = "without its mark"
+	blanked  = "without its holder"
+	deleted  = "deleted"
+)
+
+func putsBack(t *testing.T, renewal record.Renewal, steps ...string) {
 	g := newGroup(t, "a")
 	g.renewal = func(string, string) record.Renewal { return renewal }
 	g.stop = time.Second
@@ -30,28 +47,51 @@ func putsBack(t *testing.T, which string, renewal record.Renewal) {
 	m0 := g.join("m0", "stable", stable)
 	after(30 * time.Second)
 	g.wantLeader("a", m0, m0)
-	copies["of a member that left"], _ = g.realm.Raw("a")
+	copies[left], _ = g.realm.Raw("a")
 	m0.leave(t)
-	copies["a release"], _ = g.realm.Raw("a")
+	copies[released], _ = g.realm.Raw("a")
 	m1 := g.join("m1", "stable", stable)
 	after(30 * time.Second)
 	g.wantLeader("a", m1, m1)
-	copies["of a member that lives"], _ = g.realm.Raw("a")
+	copies[living], _ = g.realm.Raw("a")
 	m2 := g.join("m2", "canary", stable)
+	m3 := g.join("m3", "older", stable)
 	after(30 * time.Second)
-	for _, m := range []*member{m1, m2} {
+	for _, m := range []*member{m1, m2, m3} {
 		m.prefs.values <- record.Prefer("canary")
 	}
 	after(30 * time.Second)
-	g.wantLeader("a", m2, m1, m2)
+	g.wantLeader("a", m2, m1, m2, m3)
 	hangAll(m2.store)
 	m2.store.CutWatches()
-	g.realm.Edit("a", func(o *codec.Object) { *o = copies[which] })
+	for _, step := range steps {
+		switch step {
+		case "":
+			continue
+		case deleted:
+			g.realm.Delete("a")
+		default:
+			g.realm.Edit("a", func(o *codec.Object) {
+				switch step {
+				case unmarked:
+					delete(o.Annotations, codec.HolderAnnotation)
+				case blanked:
+					o.Fields.Holder = ""
+				default:
+					*o = copies[step]
+				}
+			})
+		}
+		after(100 * time.Millisecond)
+	}
 	after(60 * time.Second)
-	g.wantLeader("a", m1, m1)
+	if got := leaders(m1, m3)["a"]; len(got) != 1 {
+		t.Errorf("it is led by %v, want one of those that see it", got)
+	}
 	m2.store.Heal()
-	m1.leave(t)
-	m2.leave(t)
+	for _, m := range []*member{m1, m2, m3} {
+		m.leave(t)
+	}
 	for _, o := range g.judge.overlapsOnly() {
 		t.Error(o)
 	}

@@ -24,8 +24,8 @@ type foreign struct {
 	heard   heard
 	// claimsLost counts the claims that a foreign elector overwrote since our last term.
 	claimsLost int
-	// robbed: a foreign elector took the lock from a member of ours without waiting. robbed is until when
-	// that member may be at work.
+	// robbed: a foreign elector took the lock from a member of ours without waiting, or a stranger put an earlier record in place
+	// of that member's. robbed is until when that member may be at work.
 	robbed record.Instant
 	// outrankedSince is when we began to outrank the live foreign holder; zero while we do not.
 	outrankedSince record.Instant
@@ -77,10 +77,22 @@ func (s *step) wonBack() {
 	}
 }
 
-// worksUntil notes that a member of ours, from which a foreign elector took the lock without waiting, may be
-// at work until the instant at.
+// worksUntil notes that a member of ours, from which a stranger or a foreign elector took the lock, may be at work until the
+// instant at.
 func (s *step) worksUntil(at record.Instant) {
 	s.foreigners().robbed = max(s.foreign.robbed, at)
+}
+
+// worked forgets the wait that putBack set, once it is over, while the lock is another's. Thousands of machines see a lock taken by
+// one that had waited a moment longer than they.
+func (s *step) worked() {
+	switch at := s.foreign.robbed; {
+	case at == 0 || s.Lock.Owner != Other:
+	case s.now < at:
+		s.wakeAt(at)
+	default:
+		s.foreigners().robbed = 0
+	}
 }
 
 // robbedUntil is until when a member that a foreign elector robbed may be at work; zero for nobody.

@@ -94,6 +94,7 @@ func (s *step) missed(e Observed) {
 		s.Lock.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile
 		s.unheard()            // a claim may be a new one from the same elector
 		s.missedForeign(e)
+		s.putBackUnseen(e)
 	}
 }
 
@@ -112,6 +113,8 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	k := &s.Lock
 	if owner == Foreign {
 		s.robbed()
+	} else if r != nil {
+		s.putBack(r, owner)
 	}
 	k.foreignRelease = owner == Unowned && s.releasedByForeign(r, v)
 	if k.foreignRelease {
@@ -125,9 +128,6 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	}
 
 	sameObject := before.Record != nil && r != nil && before.Version.UID == v.UID
-	if sameObject && before.Owner == Other && owner != Foreign && isPutBack(before.Record, r) {
-		s.worksUntil(s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, min(before.duration, foreignMaxDuration)))))
-	}
 	switch owner {
 	case Mine, Other, Orphaned:
 		// Rule observers-clock: only a new beat of the holder is a change, and a duration counts only
@@ -135,9 +135,6 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
 			k.changedAt, k.since = s.now, s.now
 			k.duration = r.Mark.Duration
-			if sameObject && before.Owner == Unowned { // a stranger may have bound it again
-				k.duration = max(k.duration, min(before.duration, foreignMaxDuration), s.observer().LeaseDuration)
-			}
 			if owner == Orphaned {
 				k.since = max(k.since, s.spared(r))
 			}
@@ -180,10 +177,11 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	case Unowned:
 		// Rule unknown-is-waited-out: another uid or an owner in between starts the wait anew; strangers'
 		// edits do not.
-		if !sameObject || before.Owner != Unowned || s.ofUnknownSession(r) && (!before.held() || !sameBeat(before.Record, r)) {
+		unseen := s.ofUnknownSession(r)
+		if !sameObject || before.Owner != Unowned || unseen != s.ofUnknownSession(before.Record) || unseen && !sameBeat(before.Record, r) {
 			k.since = s.now
 		}
-		if s.ofUnknownSession(r) {
+		if unseen {
 			k.duration, k.beaten = s.beside(r).Duration, k.firstSeen(r)
 		}
 	}
@@ -219,6 +217,9 @@ func (s *step) skipped(e Observed) {
 		k.absentSince = 0
 	}
 	duration := time.Duration(0)
+	if r := e.Record; r != nil && r.Holder != "" && r.Bound() && k.Record != nil && k.Record.Bound() && isPutBack(r, k.Record) {
+		s.worksUntil(s.wholeLease(r.Mark.Duration))
+	}
 	switch s.ownerOf(e.Record, e.Version.UID) {
 	case Other, Free:
 		duration = e.Record.Mark.Duration
@@ -267,12 +268,6 @@ func (s *step) robbed() {
 	}
 }
 
-// isPutBack says whether a stranger put r in place of a record of a member of ours, which may be at work: an earlier record,
-// or one that names another member. Each take raises the number of transitions.
-func isPutBack(before, r *record.Record) bool {
-	return r.Transitions < before.Transitions || r.Transitions == before.Transitions && r.Holder != "" && r.Holder != before.Holder
-}
-
 func sameBeat(a, b *record.Record) bool {
 	return a.Mark.Identity == b.Mark.Identity && a.Mark.Transitions == b.Mark.Transitions && a.Mark.Beat == b.Mark.Beat
 }
@@ -301,8 +296,7 @@ func (s *step) isKnown(e Observed) bool {
 // nothing that we know is true (rule newer-by-version). We act on nothing that we see from here on: this
 // incarnation only stops its work.
 func (s *step) restored(e Observed) {
-	wait := s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, min(s.Lock.duration, foreignMaxDuration))))
-	s.act(EndSession{Reason: ReasonRestored, NotBefore: wait})
+	s.act(EndSession{Reason: ReasonRestored, NotBefore: s.wholeLease(s.Lock.duration)})
 	s.ended = true
 	s.Lock = Lock{Seen: true, Record: e.Record, Version: e.Version, Owner: Unowned, at: s.now, since: s.now}
 	s.writes.open = nil

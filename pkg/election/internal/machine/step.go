@@ -22,6 +22,7 @@ func StepInto(room []Action, c Config, before State, now record.Instant, event E
 	s.rely()
 	s.learn(event)
 	s.decide()
+	s.worked()
 	s.rewake()
 	if s.foreign.isNothing() {
 		s.foreign = noForeigners

@@ -177,7 +177,7 @@ func (w *world) carryOut(a Action) {
 			t.Fatal("a take at the wrong time")
 		case a.Record.Mark != nil && !a.Record.Bound():
 			t.Fatal("wrote a record that is not bound")
-		case a.Purpose == Claim && a.Record.Claim == nil, a.Purpose == Take && a.Record.Claim != nil:
+		case a.Purpose == Claim && a.Record.Claim == nil && w.now >= w.state.foreign.robbedUntil(), a.Purpose == Take && a.Record.Claim != nil:
 			t.Fatalf("%v with the claim %v", a.Purpose, a.Record.Claim)
 		case a.Purpose == Release && a.Record.Claim != nil:
 			t.Fatal("released a claim")

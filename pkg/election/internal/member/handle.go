@@ -173,7 +173,7 @@ func (m *Member) readBack(c *contest, a answer) {
 	}
 	m.handle(c, machine.Observed{
 		Source: machine.ReadBack, Record: a.entry.Record, Version: a.entry.Version, Sent: a.sent,
-		Altered: m.altered(c, a.entry.Record), Jitter: m.jitter(),
+		Altered: m.altered(c, a.entry), Jitter: m.jitter(),
 	})
 }
 

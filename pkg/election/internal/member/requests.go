@@ -55,7 +55,7 @@ func (m *Member) send(a asked) {
 		stamped := stamp(*a.write, m.wall, a.renewed)
 		a.write = &stamped
 		if a.contest != nil {
-			a.contest.sends(a.write)
+			a.contest.sends(a.write, a.after)
 		}
 	}
 	m.asked[m.requests] = a

@@ -153,3 +153,40 @@ func TestAnAnswerOfARestoredStore(t *testing.T) {
 		}
 	}
 }
+
+// TestALostAnswerOfARestoredStore checks the same of a write whose answer is lost, and which the stream or a read shows.
+func TestALostAnswerOfARestoredStore(t *testing.T) {
+	for what, c := range map[string]struct {
+		shown    uint64
+		beat     uint64
+		restored bool
+	}{
+		"older":                {99, 7, true},
+		"the next one":         {101, 7, false},
+		"older than a new one": {150, 7, false},
+		"another write":        {99, 6, false},
+	} {
+		for _, by := range []string{"a read", "the stream"} {
+			n := newNaming()
+			n.adds("x")
+			n.s.reaches(100)
+			one := n.contests.all[0]
+			one.listed = true
+			r := record.Record{Holder: n.identity, Duration: time.Second, Mark: &record.Mark{Identity: n.identity, Beat: 7}}
+			n.send(asked{contest: one, request: request{store: n.s.store, name: "x", write: &r, replaces: record.Version{UID: "u", Revision: 90}}})
+			n.s.reaches(200)
+			n.answered(Answered{Request: n.requests, Err: lock.ErrUnknown})
+			r.Mark = &record.Mark{Identity: n.identity, Beat: c.beat}
+			e := lock.Entry{Name: "x", Record: &r, Version: record.Version{UID: "u", Revision: c.shown}}
+			if by == "a read" {
+				n.send(asked{contest: one, request: request{store: n.s.store, name: "x"}})
+				n.answered(Answered{Request: n.requests, Entry: e})
+			} else {
+				n.shown(n.s, e, machine.Stream)
+			}
+			if got := n.leaving == machine.ReasonRestored; got != c.restored {
+				t.Errorf("%s, shown by %s: restored %v", what, by, got)
+			}
+		}
+	}
+}

@@ -18,17 +18,18 @@ type sending struct {
 	beat              uint64
 	acquired, renewed time.Time
 	duration          time.Duration
+	after             uint64 // as in asked
 }
 
 // mostSendings bounds the memory of writes without an answer; the machine keeps no more.
 const mostSendings = 20
 
 // sends notes a write that goes out.
-func (c *contest) sends(r *record.Record) {
+func (c *contest) sends(r *record.Record, after uint64) {
 	if r.Mark != nil && !c.over {
 		sent := c.m.sendings[c]
 		kept := sent[max(0, len(sent)-mostSendings+1):]
-		c.m.sendings[c] = append(slices.Clone(kept), sending{r.Mark.Beat, r.Acquired, r.Renewed, r.Duration})
+		c.m.sendings[c] = append(slices.Clone(kept), sending{r.Mark.Beat, r.Acquired, r.Renewed, r.Duration, after})
 	}
 }
 
@@ -43,8 +44,10 @@ func (c *contest) stored(beat uint64) {
 	c.m.sendings[c] = left
 }
 
-// altered says whether the record is a write of ours that the store did not keep as we sent it.
-func (m *Member) altered(c *contest, r *record.Record) bool {
+// altered says whether the record of the lock is a write of ours that the store did not keep as we sent it. If the
+// store gave that write an older revision than we knew when we sent it, the store was restored.
+func (m *Member) altered(c *contest, e lock.Entry) bool {
+	r := e.Record
 	if r == nil || r.Holder != m.identity || !r.Bound() {
 		return false
 	}
@@ -52,6 +55,9 @@ func (m *Member) altered(c *contest, r *record.Record) bool {
 	i := slices.IndexFunc(sent, func(s sending) bool { return s.beat == r.Mark.Beat })
 	if i < 0 {
 		return false
+	}
+	if e.Version.Revision < sent[i].after {
+		m.restored()
 	}
 	if s := sent[i]; s.duration == r.Duration && sameTime(s.acquired, r.Acquired) && sameTime(s.renewed, r.Renewed) {
 		c.stored(s.beat)

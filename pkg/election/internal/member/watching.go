@@ -351,7 +351,7 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 		e = c.known(e)
 		m.handle(c, machine.Observed{
 			Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, View: s.view,
-			Altered: m.altered(c, e.Record), Jitter: m.jitter(),
+			Altered: m.altered(c, e), Jitter: m.jitter(),
 		})
 	}
 }

@@ -28,6 +28,8 @@ type contest struct {
 	takenToken     record.Token
 	takenRevision  uint64
 	firstSeen      uint64 // the first revision of the lock that the member was shown
+	// shownTerms are the terms that the member was shown, in the class PutBack.
+	shownTerms map[shownTerm]bool
 	// undisturbed: since the member's newest take no write has contradicted its term.
 	undisturbed   bool
 	committedSent record.Instant
@@ -94,16 +96,22 @@ func (m *contest) leads() bool {
 
 func (m *contest) timing() record.Timing { return m.i.p.h.timing }
 
-// shown records that the member saw a revision of the lock.
-func (m *contest) shown(revision uint64) {
+// shown records that the member saw the lock.
+func (m *contest) shown(e lock.Entry) {
 	if m.firstSeen == 0 {
-		m.firstSeen = revision
+		m.firstSeen = e.Version.Revision
+	}
+	if r := e.Record; m.i.p.h.w.options.Class == PutBack && r != nil {
+		if m.shownTerms == nil {
+			m.shownTerms = map[shownTerm]bool{}
+		}
+		m.shownTerms[shownTerm{r.Holder, r.Token}] = true
 	}
 }
 
 // listed records how a list shows the lock.
 func (m *contest) listed(e lock.Entry) {
-	m.shown(e.Version.Revision)
+	m.shown(e)
 	s := m.state()
 	m.lacks = s != nil && e.Version.Revision > s.Lock.Version.Revision &&
 		(e.Record == nil || !e.Record.Bound() || e.Record.Holder != m.i.identity)

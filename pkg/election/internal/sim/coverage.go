@@ -37,6 +37,7 @@ const (
 	ElectorLeave
 	ElectorCutOff
 	Restored
+	LockPutBack
 	Silence
 	Denied
 
@@ -88,6 +89,7 @@ const (
 	BuriedHalfDead
 	BuriedAlive
 	OverlapByWord
+	OverlapUnknowing
 	LeftToRecover
 	Rejoined
 	Left
@@ -134,13 +136,13 @@ const (
 var faultNames = [faults]string{
 	"crash", "pause", "leave", "writes out", "reads out", "partition", "outage", "stall", "cut, resumed", "cut, listed",
 	"lock deleted", "lock edited", "label storm", "ambush", "session deleted", "session edited", "preference flipped", "reconfigured",
-	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored", "silence of the store", "write of one lock refused",
+	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored", "lock put back", "silence of the store", "write of one lock refused",
 	"request lost", "reply lost", "reply slow", "request slow", "request late", "refused", "throttled",
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
 	"session relabelled", "session duration edited", "session put back",
 	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "session buried", "lock that another elector left", "record freed by a proof", "same, once another elector's", "left alone for a lease",
-	"handover forced", "word said", "word refused", "word beside another member", "word that is not accepted", "word refuted", "buried on a word", "same, half-dead", "same, alive", "overlap by a false word", "left to recover", "rejoined", "left",
+	"handover forced", "word said", "word refused", "word beside another member", "word that is not accepted", "word refuted", "buried on a word", "same, half-dead", "same, alive", "overlap by a false word", "same, by a lock put back unseen", "left to recover", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",
 	"elector led", "elector released", "elector stole", "overlap by theft", "released at work", "blanked by an elector",

@@ -89,6 +89,12 @@
 // a loss. Nobody deletes or edits the lock of an election with ranges: a new process could not know
 // of a range that no object records.
 //
+// # Locks that are put back
+//
+// In the class PutBack a stranger also puts locks back as they were in earlier terms, or between two, as from a backup. Often the
+// lock's leader is cut off then, and often something else takes its record away a moment before. All judges apply, with one
+// exception: a member that was never shown a term cannot know of it, so its overlap with that term is only counted.
+//
 // # Outages
 //
 // In the class Outages the store falls silent for all members alike, and the terms of some
@@ -148,7 +154,7 @@
 // The simulation leaves out what the guarantee leaves out:
 //
 //   - A stranger (a writer that is no elector) never rewrites a lock's record consistently with our
-//     annotation.
+//     annotation, except in the class PutBack with what members once wrote to it.
 //   - A stranger edits a session in only one of the three places that say how long it lasts. It
 //     also gives the session to another group, or puts back what the session said before, even
 //     after its end. A member that did not see the end may then go on: the judge objects only

@@ -41,12 +41,13 @@ var planned = []struct {
 	{fault: ElectorCutOff, do: (*world).cutOffElector, foreign: true},
 	{fault: Silence, class: Outages, do: (*world).silence},
 	{fault: Restored, class: Restore, do: (*world).restoreStore},
+	{fault: LockPutBack, class: PutBack, do: (*world).putLockBack},
 }
 
 // notMixed are the faults that never happen while members have different timings. A member with shorter
 // timings that sees a record without a duration, and never saw this record with one, cannot know how long to
 // wait; the guarantee then assumes one leaseDuration.
-var notMixed = []Fault{LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited}
+var notMixed = []Fault{LockDeleted, LockEdited, Ambush, SessionDeleted, SessionEdited, LockPutBack}
 
 // planFaults picks the kinds of fault of this run, how dense they are, and when each happens.
 func (w *world) planFaults() {

@@ -80,7 +80,7 @@ func (j *judge) plant() {
 	k.sees = j.sees
 	h := &host{w: blind, name: "nobody"}
 	first := &work{m: &contest{i: &incarnation{p: &proc{h: h}, identity: "first"}}, on: true}
-	second := &work{m: &contest{i: &incarnation{p: &proc{h: h}, identity: "second"}}, on: true}
+	second := &work{m: &contest{i: &incarnation{p: &proc{h: h}, identity: "second"}, shownTerms: map[shownTerm]bool{{"first", 0}: true}}, on: true}
 	k.atWork(first)
 	if blind.violation != "" {
 		w.violate("plant", "the judge objects to one at work: %s", blind.violation)
@@ -279,7 +279,7 @@ func (j *judge) outlived(k *work) {
 func (j *judge) atWork(k *work) {
 	e := k.m.election
 	for _, other := range j.working[e] {
-		if j.sees(j) && !j.w.excused(other) && !j.excusedByWord(other, k) {
+		if j.sees(j) && !j.w.excused(other) && !j.excusedByWord(other, k) && !k.m.unknowing(other.m.i.identity, other.token) {
 			j.w.violate("overlap", "%s: %s (token %d) and %s (token %d) are at work at once", j.w.elections[e], other.m.i.identity, other.token, k.m.i.identity, k.token)
 		}
 	}
@@ -369,7 +369,7 @@ func (j *judge) taken(m *contest) {
 		return
 	}
 	for _, k := range j.working[m.election] {
-		if !k.m.needs(m.name) || w.excused(k) || j.wronged(k.m) {
+		if !k.m.needs(m.name) || w.excused(k) || j.wronged(k.m) || m.unknowing(k.m.i.identity, k.token) {
 			continue
 		}
 		w.violate("rule living-terms-stay", "%s: %s takes it while %s is at work", m.name, m.i.identity, k.m.i.identity)
@@ -379,7 +379,7 @@ func (j *judge) taken(m *contest) {
 			continue
 		}
 		o := h.proc.inc.contests[m.election]
-		if o != nil && o.outer == nil && o.needs(m.name) && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline && !w.excused(o.work) && !j.wronged(o) {
+		if o != nil && o.outer == nil && o.needs(m.name) && o.leads() && h.clock.local(w.now) < o.state().Term.Deadline && !w.excused(o.work) && !j.wronged(o) && !m.unknowing(o.i.identity, o.work.token) {
 			w.violate("rule living-terms-stay", "%s: %s takes it during the term of %s", m.name, m.i.identity, o.i.identity)
 		}
 	}

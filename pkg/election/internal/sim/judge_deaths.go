@@ -5,6 +5,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // lastBeat is the newest beat of a lock's holder, and when it was stored. was is the one before the present version.
@@ -26,6 +27,7 @@ type beatOf struct {
 type handedOn struct {
 	identity string
 	until    int64
+	token    record.Token
 }
 
 // noteBeat keeps what the lock's holder wrote last.
@@ -84,7 +86,7 @@ func (j *judge) waited(m *contest) {
 func (j *judge) bequeath(k *work) {
 	e := k.m.election
 	if k.on && j.w.onDeath[e] == machine.OnDeathLease {
-		j.handedOn[e] = append(j.handedOn[e], handedOn{k.m.i.identity, k.m.i.p.h.clock.when(k.until)})
+		j.handedOn[e] = append(j.handedOn[e], handedOn{k.m.i.identity, k.m.i.p.h.clock.when(k.until), k.token})
 	}
 }
 
@@ -96,7 +98,7 @@ func (j *judge) besideHandedOn(k *work) {
 	}
 	for _, o := range j.handedOn[e] {
 		switch {
-		case o.identity == k.m.i.identity:
+		case o.identity == k.m.i.identity || k.m.unknowing(o.identity, o.token):
 		case w.now < o.until:
 			w.violate("rule proof-not-patience", "%s: %s begins %v before the end of what %s handed on", w.elections[e], k.m.i.identity, time.Duration(o.until-w.now), o.identity)
 		case j.members[o.identity].proved:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -113,7 +114,7 @@ func (i *incarnation) noteKnown(in []member.Input) {
 				continue
 			}
 			if s := m.state(); s != nil && s.Lock.Seen {
-				m.shown(s.Lock.Version.Revision)
+				m.shown(lock.Entry{Record: s.Lock.Record, Version: s.Lock.Version})
 				i.p.h.w.cov.saw(ListSkipped)
 			}
 		}

@@ -120,7 +120,7 @@ func (i *incarnation) taken(in member.Input) {
 		switch q := i.requests[in.Request]; {
 		case q == nil || q.m == nil:
 		case q.record == nil:
-			q.m.shown(in.Entry.Version.Revision)
+			q.m.shown(in.Entry)
 		case lock.OutcomeOf(in.Err) != lock.Unknown && !errors.Is(in.Err, lock.ErrThrottled):
 			q.m.askedAt, q.m.saidNo = 0, in.Err != nil
 		}

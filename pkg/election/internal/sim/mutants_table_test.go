@@ -260,8 +260,8 @@ var rows = []mutant{
 	},
 	{
 		name: "edits-restart-the-wait", rule: "unknown-is-waited-out", file: "internal/machine/observe.go",
-		old: "if !sameObject || before.Owner != Unowned || s.ofUnknownSession(r)",
-		new: "if true || s.ofUnknownSession(r)",
+		old: "if !sameObject || before.Owner != Unowned || unseen != ",
+		new: "if true || unseen != ",
 	},
 	{
 		name: "wait-goes-on-after-a-break", rule: "unknown-is-waited-out", file: "internal/machine/observe.go",

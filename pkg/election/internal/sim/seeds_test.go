@@ -93,13 +93,18 @@ func TestSeeds(t *testing.T) {
 	if failed != nil {
 		t.Fatal(explain(failed))
 	}
+	putBack, _, failed := sweep(1, n/10, Options{Class: PutBack})
+	if failed != nil {
+		t.Fatal(explain(failed))
+	}
 	t.Logf("%d seeds in %v: %.0f seeds/s on %d cores, %.0f simulated seconds each; no violation", n, took.Round(time.Millisecond),
 		float64(n)/took.Seconds(), runtime.GOMAXPROCS(0), simulated/float64(n))
-	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all, %d with rollouts, %d with locks that move, and %d with outages; no violation", n/10, more, n/20, n/4, n/10)
+	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all, %d with rollouts, %d with locks that move, %d with outages, and %d with locks put back; no violation", n/10, more, n/20, n/4, n/10, n/10)
 	total.Add(restored)
 	total.Add(rolled)
 	total.Add(moved)
 	total.Add(silent)
+	total.Add(putBack)
 	t.Logf("coverage:\n%s", total)
 	if n < 150 {
 		return // too few to reach everything

@@ -21,10 +21,13 @@ const (
 	Moves
 	// Outages: the store falls silent for all members alike, and terms outlast the silence.
 	Outages
+	// PutBack: like Judged, but a stranger also puts locks back as they were in earlier terms. Only members that were shown the
+	// later term are held to know of it.
+	PutBack
 )
 
 // Classes are all classes, Judged first.
-var Classes = []Class{Judged, Restore, Rollouts, Moves, Outages}
+var Classes = []Class{Judged, Restore, Rollouts, Moves, Outages, PutBack}
 
 func (c Class) String() string {
 	switch c {
@@ -38,6 +41,8 @@ func (c Class) String() string {
 		return "moves"
 	case Outages:
 		return "outages"
+	case PutBack:
+		return "putback"
 	}
 	return fmt.Sprintf("Class(%d)", int(c))
 }

@@ -15,7 +15,7 @@ const soakBatch = 5000
 
 // soakShares says how many schedules of the class Judged run for each one of another class. Classes whose
 // schedules take longer run less often.
-var soakShares = map[Class]uint64{Restore: 10, Moves: 20, Outages: 20, Rollouts: 50}
+var soakShares = map[Class]uint64{Restore: 10, Moves: 20, Outages: 20, PutBack: 20, Rollouts: 50}
 
 // TestSoak runs seeds up to PRIMACY_SOAK_SEEDS. It writes its progress into the file PRIMACY_SOAK, and
 // the next run continues from there. It does not stop at a violation: each is printed, noted in the file

@@ -136,7 +136,7 @@ func (s *stream) taken(e lock.Event) {
 		} else if m := s.i.lockOf(o.Name); m != nil && e.Kind == lock.Listed {
 			m.listed(*o)
 		} else if m != nil {
-			m.shown(o.Version.Revision)
+			m.shown(*o)
 		}
 	}
 }

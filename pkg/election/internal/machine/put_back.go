@@ -1,0 +1,80 @@
+package machine
+
+import (
+	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/record"
+)
+
+// A stranger may put a lock back as it was in an earlier term: from a backup, or with an editor that stayed open. To members that
+// did not see the later terms it looks like any other record of ours. Those that did wait until the holder that they saw has
+// certainly stopped, whatever the record says now (rules loss-is-definite, unknown-is-waited-out).
+
+// putBack is called before we note that the lock is r now, which is not a foreign elector's. It sets a wait if r cannot, or need
+// not, follow from what we know: a member that is at work may have held the lock in between.
+func (s *step) putBack(r *record.Record, owner Owner) {
+	l := &s.Lock
+	switch {
+	case owner == Unowned && !s.ofUnknownSession(r):
+	case l.Owner == Nobody && s.cfg.Bootstrap == BootstrapImmediate:
+	case l.Owner == Nobody, l.Owner == Unowned && !s.ofUnknownSession(l.Record):
+		if at := s.membersGone(); s.now < at { // whatever takes its place, the wait goes on
+			s.worksUntil(at)
+		}
+	case l.Record == nil || l.Owner == Foreign || !isPutBack(l.Record, r):
+	case l.Owner == Other || l.Owner == Unowned:
+		s.worksUntil(s.wholeLease(l.duration))
+	case l.Owner == Orphaned:
+		s.worksUntil(l.since) // what the dead handed on
+	}
+}
+
+// putBackUnseen does the same for what changed during a break of the stream. If the list does not show a later beat than
+// the stream did, another member may have taken the lock meanwhile, and a stranger put it back as we know it.
+func (s *step) putBackUnseen(e Observed) {
+	l, r := &s.Lock, e.Record
+	if r == nil || !r.Bound() {
+		return
+	}
+	was := l.shown
+	if was == nil || !was.Bound() && r.Claim == nil || isNoLater(was, r) || l.Version != e.Version && isNoLater(l.Record, r) {
+		s.worksUntil(s.wholeLease(l.duration))
+	}
+}
+
+// isNoLater says whether r, which is bound, shows the beat of before, or was put back in place of it.
+func isNoLater(before, r *record.Record) bool {
+	return before != nil && before.Bound() && (sameBeat(before, r) || isPutBack(before, r))
+}
+
+// membersGone is when no member of ours can be at work any more that held a lock which has no owner, and needs no session that we
+// don't see; zero for nobody.
+func (s *step) membersGone() record.Instant {
+	l := &s.Lock
+	if !s.waitedOut() {
+		return 0
+	}
+	at := l.since.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, min(l.duration, foreignMaxDuration))))
+	if proven, is := s.absentLongEnough(); is {
+		at = min(at, proven)
+	}
+	return at
+}
+
+// isPutBack says whether a stranger put r, which is bound, in place of a record of a member of ours, which may be at work: an
+// earlier record, or one that names another member. Each take raises the token and the number of transitions; a stranger may
+// have set the latter back.
+func isPutBack(before, r *record.Record) bool {
+	switch {
+	case r.Token < before.Token || r.Transitions < before.Transitions:
+		return true
+	case r.Token > before.Token && r.Transitions > before.Transitions:
+		return false
+	}
+	return r.Holder != "" && (r.Holder != before.Holder || before.Mark != nil && r.Mark.Beat < before.Mark.Beat)
+}
+
+// wholeLease is when a holder of ours has certainly stopped if it renewed the lock a moment ago, for the duration.
+func (s *step) wholeLease(duration time.Duration) record.Instant {
+	return s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, min(duration, foreignMaxDuration))))
+}

@@ -1,0 +1,50 @@
+package sim
+
+// putBackRows break what members do about locks that a stranger put back.
+var putBackRows = []mutant{
+	{
+		name: "put-back-is-believed", rule: "loss-is-definite", file: "internal/machine/put_back.go", class: PutBack,
+		old: "	case l.Owner == Other || l.Owner == Unowned:\n		s.worksUntil(s.wholeLease(l.duration))\n",
+		new: "	case l.Owner == Other || l.Owner == Unowned:\n",
+	},
+	{
+		name: "put-back-after-it-lost-its-owner", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack,
+		old: "if at := s.membersGone(); s.now < at {",
+		new: "if at := s.membersGone(); false && s.now < at {",
+	},
+	{
+		name: "put-back-with-a-session-that-has-ended", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 5000,
+		old: "	case owner == Unowned && !s.ofUnknownSession(r):",
+		new: "	case owner == Unowned:",
+	},
+	{
+		name: "put-back-after-a-death", rule: "proof-not-patience", file: "internal/machine/put_back.go", class: PutBack,
+		old: "		s.worksUntil(l.since) // what",
+		new: "		// what",
+	},
+	{
+		name: "put-back-unseen", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack,
+		old: "		s.putBackUnseen(e)\n",
+		new: "",
+	},
+	{
+		name: "put-back-unseen-behind-a-read", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 2000,
+		old: "|| isNoLater(was, r) || l.Version != e.Version && isNoLater(l.Record, r) {",
+		new: "|| isNoLater(was, r) {",
+	},
+	{
+		name: "put-back-before-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack,
+		old: "		s.worksUntil(s.wholeLease(r.Mark.Duration))\n",
+		new: "",
+	},
+	{
+		name: "put-back-with-more-transitions", rule: "loss-is-definite", file: "internal/machine/put_back.go", class: PutBack,
+		old: "	case r.Token < before.Token || r.Transitions < before.Transitions:",
+		new: "	case r.Transitions < before.Transitions:",
+	},
+	{
+		name: "put-back-within-a-term", rule: "observers-clock", file: "internal/machine/put_back.go", class: PutBack, from: 1000,
+		old: " || before.Mark != nil && r.Mark.Beat < before.Mark.Beat)",
+		new: ")",
+	},
+}

@@ -113,6 +113,38 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// TestAGroupThatStays checks that a group has ended, and its note counts once, although it cannot be removed.
+func TestAGroupThatStays(t *testing.T) {
+	g, _ := divide(t)
+	folder, err := cgroup.Below(g.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	path := folder.Name()
+	below := filepath.Join(path, "below")
+	if err := errors.Join(os.Mkdir(below, 0o755), cgroup.Note(path, []byte("note"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount(t.TempDir(), below, "", unix.MS_BIND, ""); err != nil {
+		t.Skip("nothing keeps a group from being removed: ", err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(unix.Unmount(below, unix.MNT_DETACH), cgroup.Clear(path)); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := cgroup.Clear(path); !errors.Is(err, unix.EBUSY) {
+		t.Fatalf("removed: %v", err)
+	}
+	for _, want := range []string{"note", ""} {
+		lived, note, err := cgroup.EndNoted(path)
+		if lived || string(note) != want || err != nil {
+			t.Errorf("lived %t, note %q, %v, want the note %q", lived, note, err, want)
+		}
+	}
+}
+
 // TestAnotherGroupAtTheSamePath checks that a group that was removed counts as empty, and says nothing of a group that
 // somebody made in its place.
 func TestAnotherGroupAtTheSamePath(t *testing.T) {

@@ -16,6 +16,15 @@ const EventsFile = eventsFile
 // KillAll kills what lives in the group, and removes it.
 func (g *Group) KillAll() { _, _, _ = g.end() }
 
+// EndNoted is End, and returns the note.
+func EndNoted(path string) (lived bool, note []byte, err error) {
+	g, err := open(path)
+	if err != nil {
+		return false, nil, err
+	}
+	return g.end()
+}
+
 // What tests of limits need.
 var (
 	Subdivide = subdivide

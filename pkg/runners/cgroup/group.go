@@ -172,15 +172,18 @@ func (g *Group) Close() {
 	}
 }
 
-// end kills what lives in the group, waits until nothing does, and removes it. It says whether anything lived, and
-// returns the note on the group.
+// end kills what lives in the group, waits until nothing does, and removes it. If somebody made a group below it that we may not
+// remove, it stays, and has no note any more: nothing lives in it. It says whether anything lived, and returns the note on the group.
 func (g *Group) end() (lived bool, note []byte, err error) {
 	defer g.Close()
 	for deadline := time.Now().Add(mostDying); ; time.Sleep(time.Millisecond) {
 		empty, err := g.Empty()
 		if err == nil && empty {
 			note, _ = g.note()
-			return lived, note, Clear(g.Path)
+			if Clear(g.Path) != nil && len(note) > 0 {
+				_ = Note(g.Path, nil)
+			}
+			return lived, note, nil
 		}
 		lived = true
 		if err := errors.Join(err, g.Kill()); err != nil {
@@ -209,7 +212,7 @@ func Below(path string) (*os.File, error) {
 	return folder, nil
 }
 
-// End kills what lives in a group that Below made, waits until nothing does, and removes the group. It says whether
+// End kills what lives in a group that Below made, waits until nothing does, and removes the group if it may. It says whether
 // anything lived. A group that is not there has ended.
 func End(path string) (lived bool, err error) {
 	g, err := open(path)

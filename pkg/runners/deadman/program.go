@@ -22,6 +22,8 @@ import (
 type Program struct {
 	// Path is where the program is. If File is set, Path is only a name.
 	Path string
+	// Folders are where the supervisor looks for a program whose Path has no slash, in this order. Such a look may hang.
+	Folders []string
 	// File, if set, is the program itself: this very file is executed, even if Path leads to another
 	// file by then. It must not be a script.
 	File *os.File
@@ -66,7 +68,7 @@ func newProcess() *Process {
 
 func (p Program) job(of *Process, kill record.Instant) job {
 	j := job{
-		Path: bytestring(p.Path), Args: converted[bytestring](p.Args), Env: converted[bytestring](p.Env), Dir: bytestring(p.Dir),
+		Path: bytestring(p.Path), Folders: converted[bytestring](p.Folders), Args: converted[bytestring](p.Args), Env: converted[bytestring](p.Env), Dir: bytestring(p.Dir),
 		Files: len(p.Files), Kill: kill, Guard: of.Guard(), Within: bytestring(of.within), Confinement: p.Confinement,
 	}
 	if p.File != nil {

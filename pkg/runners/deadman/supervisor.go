@@ -9,8 +9,10 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -145,6 +147,9 @@ func (s *supervisor) begin(j job) error {
 	}
 	var child *os.Process
 	var err error
+	if j.Path, err = j.find(); err != nil {
+		return err
+	}
 	if j.empty() {
 		child, err = os.StartProcess(string(j.Path), converted[string](j.Args), &os.ProcAttr{Dir: string(j.Dir), Env: converted[string](j.Env), Files: files, Sys: s.attributes()})
 	} else {
@@ -159,6 +164,26 @@ func (s *supervisor) begin(j job) error {
 	s.program = child.Pid
 	report{what: started, n: int64(child.Pid)}.tell(s.report)
 	return nil
+}
+
+// find returns where the program is. If a file system does not answer, find hangs until the guard kills us.
+func (j job) find() (bytestring, error) {
+	if strings.ContainsRune(string(j.Path), '/') {
+		return j.Path, nil
+	}
+	var err error = syscall.ENOENT
+	for _, folder := range j.Folders {
+		path := filepath.Join(string(folder), string(j.Path))
+		is, no := os.Stat(path)
+		switch {
+		case no != nil || is.IsDir():
+		case is.Mode()&0o111 == 0:
+			err = syscall.EACCES
+		default:
+			return bytestring(path), nil
+		}
+	}
+	return "", err
 }
 
 // abandoned says whether our process gave the start up, or is gone. There may be unread messages from

@@ -34,6 +34,7 @@ const (
 // job is the task of a supervisor.
 type job struct {
 	Path      bytestring
+	Folders   []bytestring `json:",omitempty"`
 	Args, Env []bytestring
 	Dir       bytestring
 	// Files is how many descriptors are the program's.

@@ -10,6 +10,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,7 @@ type process struct {
 
 // start starts the program, and the goroutines that serve its pipes.
 func start(ctx context.Context, c Command, budgets *child.Budgets, term election.Term, deadline record.Instant, log *zap.Logger) (*process, error) {
-	path, err := find(c)
+	path, err := place(c)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func start(ctx context.Context, c Command, budgets *child.Budgets, term election
 	defer closeAll(files)
 	if err == nil {
 		p.Process, err = deadman.Start(ctx, deadman.Program{
-			Path: path, Args: c.Args, Dir: c.Dir, Files: files, Confinement: c.Confinement,
+			Path: path, Folders: folders(), Args: c.Args, Dir: c.Dir, Files: files, Confinement: c.Confinement,
 			Env: append(child.Environment(c.Env, term, deadline), child.Reserved+"EXTENSIONS_FD="+strconv.Itoa(extensionsFD)),
 		}, deadman.KillAt(c.Clock, deadline))
 		term.Ended(deadman.EndedOf(err)) // the program may have begun; it is dead now
@@ -54,10 +55,12 @@ func start(ctx context.Context, c Command, budgets *child.Budgets, term election
 		return nil, fmt.Errorf("%s was not started: %w", c.Args[0], runners.Late(term, deadline))
 	case err != nil:
 		p.end()
-		if errors.Is(err, fs.ErrNotExist) {
-			if _, missing := locate(c); missing != nil {
+		if errors.Is(err, fs.ErrNotExist) || inPath(c) {
+			found, missing := locate(c)
+			if missing != nil {
 				return nil, missing
 			}
+			path = found
 		}
 		return nil, &StartError{Program: c.Args[0], Path: path, Err: err, Hint: hint(err, path)}
 	}
@@ -125,11 +128,18 @@ func locate(c Command) (string, error) {
 	return path, nil
 }
 
-// find finds the program: in PATH if its name has no slash, otherwise relative to its directory. It does not look at a
-// program with a slash. That look may hang, and only the supervisor may hang: its start has a deadline.
+// inPath says whether the program is one of PATH.
+func inPath(c Command) bool { return !strings.ContainsRune(c.Args[0], '/') }
+
+// folders are those of PATH. As os/exec does, nobody looks for programs in a folder that depends on where he is.
+func folders() []string {
+	return slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(folder string) bool { return !filepath.IsAbs(folder) })
+}
+
+// find finds the program: in PATH if its name has no slash, otherwise at its place.
 func find(c Command) (string, error) {
 	program := c.Args[0]
-	if !strings.ContainsRune(program, '/') {
+	if inPath(c) {
 		path, err := osexec.LookPath(program)
 		if err == nil {
 			return path, nil
@@ -141,6 +151,16 @@ func find(c Command) (string, error) {
 		where := os.Getenv("PATH")
 		return "", &StartError{Field: fieldProgram, Program: program, Path: where, Err: err,
 			Hint: fmt.Sprintf("PATH is %q; a program outside it needs its path, such as ./%s", where, program)}
+	}
+	return place(c)
+}
+
+// place is where the program is: a name of PATH, or a path relative to the program's directory. It does not look there. That look may
+// hang, and only the supervisor may hang: its start has a deadline.
+func place(c Command) (string, error) {
+	program := c.Args[0]
+	if inPath(c) {
+		return program, nil
 	}
 	path := program
 	if !filepath.IsAbs(path) {

@@ -51,7 +51,7 @@ func isNoLater(before, r *record.Record) bool {
 // don't see; zero for nobody.
 func (s *step) membersGone() record.Instant {
 	l := &s.Lock
-	if !s.waitedOut() {
+	if l.Owner == Unowned && !s.waitedOut() {
 		return 0
 	}
 	at := l.since.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, min(l.duration, foreignMaxDuration))))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -124,4 +125,52 @@ func TestATermThatIsBoundAgain(t *testing.T) {
 		m1.store.Heal()
 		g.end(m1, m2)
 	})
+}
+
+// TestATermThatIsPutBackIsRemembered has a member that waits for another one's end, since a stranger put the lock back, begin anew
+// meanwhile: with another configuration of the election, or because the stranger put its session back as well. It waits on.
+func TestATermThatIsPutBackIsRemembered(t *testing.T) {
+	for what, begins := range map[string]func(g *group, m1 *member, session codec.Object){
+		"with another configuration": func(g *group, m1 *member, _ codec.Object) {
+			spec := election.Spec{Name: "a", Timing: record.Timing{MinHold: time.Second}}
+			if err := m1.manager.Apply(election.Change{Put: []election.Entry{{Spec: spec, Runner: g.judge.runner(m1.name, g.stop)}}}); err != nil {
+				g.t.Fatal(err)
+			}
+		},
+		"as another incarnation": func(g *group, _ *member, session codec.Object) {
+			g.realm.Edit(slot("m1"), func(o *codec.Object) { *o = session })
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				g.stop = time.Second
+				m1 := g.join("m1", "stable", stable)
+				after(30 * time.Second)
+				session, _ := g.realm.Raw(slot("m1"))
+				m1.leave(t)
+				lock, _ := g.realm.Raw("a")
+				m2 := g.join("m2", "stable", stable)
+				after(30 * time.Second)
+				m1 = g.join("m1", "stable", stable)
+				after(30 * time.Second)
+				g.wantLeader("a", m2, m1, m2)
+				hangAll(m2.store)
+				m2.store.CutWatches()
+				g.realm.Edit("a", func(o *codec.Object) { *o = lock })
+				after(100 * time.Millisecond)
+				begins(g, m1, session)
+				after(60 * time.Second)
+				if r := g.realm.Read("a").Record; record.HostOf(r.Holder) != "m1" {
+					t.Errorf("it is held by %q, want m1", r.Holder)
+				}
+				m2.store.Heal()
+				m1.leave(t)
+				m2.leave(t)
+				for _, o := range g.judge.overlapsOnly() {
+					t.Error(o)
+				}
+			})
+		})
+	}
 }

@@ -95,6 +95,10 @@ func (s *step) worked() {
 	}
 }
 
+// RobbedUntil is until when a member of ours may be at work from which a stranger or a foreign elector took the lock; zero for
+// nobody. The lock itself may not tell of it.
+func (s *State) RobbedUntil() record.Instant { return s.foreign.robbed }
+
 // robbedUntil is until when a member that a foreign elector robbed may be at work; zero for nobody.
 func (f *foreign) robbedUntil() record.Instant { return f.robbed }
 
@@ -104,8 +108,9 @@ type suspect struct {
 	// at is when we first saw the claim that names the elector. If we saw the elector itself, at is when it may
 	// have renewed last: unseen after we first saw its last renewal.
 	at record.Instant
-	// told: we know the elector only from a claim, and never saw it hold the lock.
+	// told: we know the elector only from a claim, and never saw it hold the lock. by is the token of the record that told of it.
 	told bool
+	by   record.Token
 	// released: the elector has stopped. But if it starts again under the same name, it may still take the
 	// lock for its own, and blank the lock when it is cancelled.
 	released bool
@@ -122,7 +127,7 @@ func (s *step) suspect(now suspect) {
 	others := s.lasting()
 	if i := slices.IndexFunc(others, same); i >= 0 && now.told { // a claim that is shown late does not undo what we saw since
 		now.Duration, now.at = max(now.Duration, others[i].Duration), max(now.at, others[i].at)
-		now.told = others[i].told
+		now.told, now.by = others[i].told, max(now.by, others[i].by)
 	}
 	others = slices.DeleteFunc(others, same)
 	if len(others) >= maxSuspects {
@@ -137,7 +142,7 @@ func (s *step) suspect(now suspect) {
 func (s *step) asOne(several []suspect) suspect {
 	one := suspect{Claim: record.Claim{Identity: "several"}, at: s.now, told: true, released: true, nameless: true}
 	for _, o := range several {
-		one.Duration, one.at = max(one.Duration, o.Duration), max(one.at, o.at)
+		one.Duration, one.at, one.by = max(one.Duration, o.Duration), max(one.at, o.at), max(one.by, o.by)
 		one.told, one.released = one.told && o.told, one.released && o.released
 	}
 	return one
@@ -269,8 +274,8 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	}
 	if r.Claim == nil {
 		// The writer knew that every elector that a claim named has stopped. We wait out the electors that
-		// we have seen ourselves, on our own clock.
-		told := func(o suspect) bool { return o.told }
+		// we have seen ourselves, on our own clock. A record of before the claim, which a stranger put back, tells nothing.
+		told := func(o suspect) bool { return o.told && r.Token >= o.by }
 		if slices.ContainsFunc(s.foreign.suspects, told) {
 			s.foreigners().suspects = slices.DeleteFunc(slices.Clone(s.foreign.suspects), told)
 		}
@@ -284,7 +289,7 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 	case s.foreign.heard.uid == now.uid && s.foreign.heard.claim.Identity == now.claim.Identity && s.foreign.heard.claim.Transitions == now.claim.Transitions:
 		// We know this claim: the elector that it names cannot have renewed since.
 	default:
-		s.suspect(suspect{Claim: *r.Claim, told: true})
+		s.suspect(suspect{Claim: *r.Claim, told: true, by: r.Token})
 	}
 	s.foreigners().heard = now
 }
@@ -298,7 +303,7 @@ func (s *step) seeLeftoverClaim(r, before *record.Record) {
 		slices.ContainsFunc(s.lasting(), func(o suspect) bool { return o.Identity == c.Identity && !o.nameless }) {
 		return
 	}
-	s.suspect(suspect{Claim: *c, told: true})
+	s.suspect(suspect{Claim: *c, told: true, by: r.Token})
 }
 
 // seeLeftoverMark notes which of us held the lock when a foreign elector took it. If the elector did not wait,

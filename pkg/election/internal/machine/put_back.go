@@ -15,8 +15,10 @@ import (
 func (s *step) putBack(r *record.Record, owner Owner) {
 	l := &s.Lock
 	switch {
-	case owner == Unowned && !s.ofUnknownSession(r):
+	case owner == Unowned && !s.ofUnknownSession(r) && (s.cfg.Bootstrap != BootstrapImmediate || !r.Untouched()):
+		// A wait of its own begins, or goes on.
 	case l.Owner == Nobody && s.cfg.Bootstrap == BootstrapImmediate:
+	case s.takes(r):
 	case l.Owner == Nobody, l.Owner == Unowned && !s.ofUnknownSession(l.Record):
 		if at := s.membersGone(); s.now < at { // whatever takes its place, the wait goes on
 			s.worksUntil(at)
@@ -27,6 +29,14 @@ func (s *step) putBack(r *record.Record, owner Owner) {
 	case l.Owner == Orphaned:
 		s.worksUntil(l.since) // what the dead handed on
 	}
+}
+
+// takes says whether the stream shows r right after the version that we know, and r is a take of just that version. Who took it
+// had waited, maybe since before we came. The token of an earlier record is lower than any later version (rule tokens-rise).
+func (s *step) takes(r *record.Record) bool {
+	l := &s.Lock
+	return s.source == Stream && l.Record != nil && r.Holder != "" &&
+		r.Transitions == record.NextTransitions(l.Record.Transitions) && r.Token >= record.Token(l.Version.Revision)
 }
 
 // putBackUnseen does the same for what changed during a break of the stream. If the list does not show a later beat than

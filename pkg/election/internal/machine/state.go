@@ -108,10 +108,13 @@ func Initial() State {
 }
 
 // Continued is Initial for a member that wrote to this lock before; beat is the number of its last write.
-// disowned are the writes to this lock that it disowned; zero for none.
-func Continued(beat uint64, disowned record.Disowned) State {
+// disowned are the writes to this lock that it disowned; zero for none. robbed is what RobbedUntil said.
+func Continued(beat uint64, disowned record.Disowned, robbed record.Instant) State {
 	s := Initial()
 	s.writes.last = beat
+	if robbed != 0 {
+		s.foreign = &foreign{robbed: robbed}
+	}
 	if disowned != (record.Disowned{}) {
 		s.disowned = &disowned
 	}

@@ -129,10 +129,10 @@ func (c *contest) newest() uint64 {
 	return c.m.streamOf(c.lock.store).newest
 }
 
-// initialState continues from the last number that we gave to a write of this lock, and from the writes to
-// it that we disowned.
+// initialState continues from the last number that we gave to a write of this lock, from the writes to it that we
+// disowned, and from the wait for somebody who may be at work under it.
 func initialState(m *Member, lock lockName) machine.State {
-	return machine.Continued(m.gone[lock].beat, m.disowned[lock].Disowned)
+	return machine.Continued(m.gone[lock].beat, m.disowned[lock].Disowned, m.robbed[lock])
 }
 
 func (c *contest) name() string { return c.election.Name }

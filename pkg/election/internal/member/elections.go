@@ -141,4 +141,10 @@ func (m *Member) drop(c *contest) {
 		}
 	}
 	m.gone[c.lock] = gone{c.state.LastBeat(), c.election}
+	if at := c.state.RobbedUntil(); m.now < at {
+		if m.robbed == nil {
+			m.robbed = map[lockName]record.Instant{}
+		}
+		m.robbed[c.lock] = at
+	}
 }

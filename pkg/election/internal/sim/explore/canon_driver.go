@@ -55,6 +55,7 @@ var driverFields = map[string]string{
 	"Member.others":       "", // all members have one timing
 	"Member.unlike":       "", // and so none differs
 	"Member.gone":         "", // no election is removed here
+	"Member.robbed":       "until",
 	"Member.disowned":     "all",
 	"Member.created":      "", // for the log
 	"Member.untold":       "", // for the log
@@ -151,6 +152,7 @@ var driverFields = map[string]string{
 	"Heritage.Pause":     "the instant at which the process comes back",
 	"Heritage.short":     "up to what makes a difference",
 	"Heritage.notBefore": "",
+	"Heritage.robbed":    "until",
 	"Heritage.newest":    "", // no store is restored here
 	"Heritage.bounds":    "",
 	"Heritage.saw":       "as the member's own",
@@ -170,6 +172,7 @@ func (c *canon) driver(w *world, m *proc) {
 	c.since(d.instant("born"), lease(c.timing))
 	c.add(int64(d.get("handed").v.Len()), plain)
 	c.shortLives(d.get("cfg").get("Heritage"))
+	c.robbed(d)
 
 	beat := d.get("beat").instant("Sent")
 	reach := record.Instant(0)
@@ -235,6 +238,16 @@ func (c *canon) heritage(h *member.Heritage) {
 	left := look(h)
 	c.shortLives(left)
 	c.sightOf(left.get("saw"), 0)
+	c.robbed(left)
+}
+
+// robbed adds until when somebody may be at work under the lock, for the next part in its contest.
+func (c *canon) robbed(of private) {
+	at := record.Instant(0)
+	for locks := of.get("robbed").v.MapRange(); locks.Next(); { // there is at most one
+		at = record.Instant(locks.Value().Int())
+	}
+	c.instant(at, until)
 }
 
 // shortLives adds how many incarnations in a row lived for less than a lease, capped at the number from

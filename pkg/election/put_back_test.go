@@ -174,3 +174,23 @@ func TestATermThatIsPutBackIsRemembered(t *testing.T) {
 		})
 	}
 }
+
+// TestALatecomerTakesWhatIsHandedToIt has the preferred member come while another one waits a new lock out. That one takes the lock and
+// hands it over before the newcomer has waited for as long itself: nobody can have put that take back.
+func TestALatecomerTakesWhatIsHandedToIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.stop = time.Second
+		relaxed, err := record.Profile("relaxed") // a lease of 137 s, of which a term need last 60 s only
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.bend = func(c *election.Config, s *election.Spec) { c.Timing, s.Timing = relaxed, relaxed }
+		m1 := g.join("m1", "stable", record.Prefer("canary"))
+		after(130 * time.Second)
+		m2 := g.join("m2", "canary", record.Prefer("canary"))
+		after(90 * time.Second)
+		g.wantLeader("a", m2, m1, m2)
+		g.end(m1, m2)
+	})
+}

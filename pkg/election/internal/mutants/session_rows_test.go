@@ -70,7 +70,7 @@ var sessionRows = []row{
 		file: "pkg/election/internal/machine/put_back.go",
 		old:  "	case s.takes(r):\n",
 		new:  "",
-		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+		pkg:  "pkg/election", test: "TestALatecomerTakesWhatIsHandedToIt",
 	},
 	{
 		name: "put-back/of-an-older-token", rule: "tokens-rise: a record with a token below the version that it replaces is no take of it",

@@ -26,7 +26,7 @@ var runnersRows = []row{
 	{
 		name: "exec/looks-itself", rule: "a file system that does not answer holds up the supervisor of a start, never the member",
 		file: "pkg/runners/exec/start.go",
-		old:  "	path, err := find(c)\n	if err != nil {\n		return nil, err\n",
+		old:  "	path, err := place(c)\n	if err != nil {\n		return nil, err\n",
 		new:  "	path, err := locate(c)\n	if err != nil {\n		return nil, err\n",
 		pkg:  "pkg/runners/exec", test: "TestAStartDoesNotLookItself",
 	},

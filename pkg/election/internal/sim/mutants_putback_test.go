@@ -14,8 +14,8 @@ var putBackRows = []mutant{
 	},
 	{
 		name: "put-back-with-a-session-that-has-ended", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 5000,
-		old: "	case owner == Unowned && !s.ofUnknownSession(r):",
-		new: "	case owner == Unowned:",
+		old: "	case owner == Unowned && !s.ofUnknownSession(r) && (",
+		new: "	case owner == Unowned && (",
 	},
 	{
 		name: "put-back-after-a-death", rule: "proof-not-patience", file: "internal/machine/put_back.go", class: PutBack,

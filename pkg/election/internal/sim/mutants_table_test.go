@@ -144,7 +144,7 @@ var rows = []mutant{
 	},
 	{
 		name: "claim-is-not-passed-on", rule: "claim-and-wait", file: "internal/machine/foreign.go",
-		old: "		s.suspect(suspect{Claim: *r.Claim, told: true})\n",
+		old: "		s.suspect(suspect{Claim: *r.Claim, told: true, by: r.Token})\n",
 		new: "",
 	},
 	{

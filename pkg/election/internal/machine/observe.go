@@ -217,7 +217,7 @@ func (s *step) skipped(e Observed) {
 		k.absentSince = 0
 	}
 	duration := time.Duration(0)
-	if r := e.Record; r != nil && r.Holder != "" && r.Bound() && k.Record != nil && k.Record.Bound() && isPutBack(r, k.Record) {
+	if r := e.Record; r != nil && r.Holder != "" && r.Bound() && (k.Owner == Foreign || k.Record != nil && k.Record.Bound() && isPutBack(r, k.Record)) {
 		s.worksUntil(s.wholeLease(r.Mark.Duration))
 	}
 	switch s.ownerOf(e.Record, e.Version.UID) {

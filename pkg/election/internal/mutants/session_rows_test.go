@@ -80,6 +80,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "put-back/robbed-before-history", rule: "unknown-is-waited-out: a foreign elector's lock that a read showed hides no member that the stream shows late",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "(k.Owner == Foreign || k.Record",
+		new:  "(k.Record",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "put-back/forgotten-with-the-contest", rule: "loss-is-definite: another configuration, or another incarnation, goes on waiting for the member that it saw",
 		file: "pkg/election/internal/member/elections.go",
 		old:  "		m.robbed[c.lock] = at\n",

@@ -74,7 +74,7 @@ func (m *Member) answered(in Answered) {
 		ans.entry = lock.Entry{}
 		if ans.outcome == lock.Committed {
 			ans.entry = lock.Entry{Name: a.name, Record: a.write, Version: in.Entry.Version}
-			if in.Entry.Version.Revision < a.after && in.Entry.Version != a.replaces { // a write that changes nothing gets no new revision
+			if in.Entry.Version.Revision <= a.after && in.Entry.Version != a.replaces { // a write that changes nothing gets no new revision
 				m.restored()
 			}
 		}

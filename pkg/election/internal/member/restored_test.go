@@ -127,9 +127,11 @@ func TestAnAnswerOfARestoredStore(t *testing.T) {
 		restored         bool
 	}{
 		"older":                {90, 99, true},
+		"given a second time":  {90, 100, true},
 		"the next one":         {90, 101, false},
 		"older than a new one": {90, 150, false},
 		"nothing changed":      {90, 90, false},
+		"nothing, of the last": {100, 100, false},
 	} {
 		for _, store := range []Store{Own, {ID: 1, ByName: true}} {
 			for _, inherits := range []bool{false, true} {
@@ -162,6 +164,7 @@ func TestALostAnswerOfARestoredStore(t *testing.T) {
 		restored bool
 	}{
 		"older":                {99, 7, true},
+		"given a second time":  {100, 7, true},
 		"the next one":         {101, 7, false},
 		"older than a new one": {150, 7, false},
 		"another write":        {99, 6, false},

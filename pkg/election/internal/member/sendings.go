@@ -56,7 +56,7 @@ func (m *Member) altered(c *contest, e lock.Entry) bool {
 	if i < 0 {
 		return false
 	}
-	if e.Version.Revision < sent[i].after {
+	if e.Version.Revision <= sent[i].after {
 		m.restored()
 	}
 	if s := sent[i]; s.duration == r.Duration && sameTime(s.acquired, r.Acquired) && sameTime(s.renewed, r.Renewed) {

@@ -293,19 +293,27 @@ func (s *step) isKnown(e Observed) bool {
 }
 
 // restored: a consistent read shows an earlier state than we knew. So the store was reset to a backup, and
-// nothing that we know is true (rule newer-by-version). We act on nothing that we see from here on: this
-// incarnation only stops its work.
+// nothing that we know is true (rule newer-by-version).
 func (s *step) restored(e Observed) {
 	s.act(EndSession{Reason: ReasonRestored, NotBefore: s.wholeLease(s.Lock.duration)})
+	s.setBack(e.Record, e.Version)
+	if s.withdrawal.leaving == "" {
+		s.withdrawal.leaving, s.withdrawal.since = ReasonRestored, s.now
+	}
+}
+
+// setBack: the store was reset. We act on nothing that we see from here on, and write nothing: this incarnation only stops its
+// work. A release would free the lock at once for members that do not know of the reset, while the holder that it hides is at work.
+func (s *step) setBack(r *record.Record, v record.Version) {
 	s.ended = true
-	s.Lock = Lock{Seen: true, Record: e.Record, Version: e.Version, Owner: Unowned, at: s.now, since: s.now}
+	s.Lock = Lock{Seen: true, Record: r, Version: v, Owner: Unowned, at: s.now, since: s.now}
 	s.writes.open = nil
 	s.validity.until = 0
 	if s.Role == Leading {
 		s.stop(ReasonRestored)
 	}
 	s.Drain.Lost = true
-	if s.withdrawal.leaving == "" {
-		s.withdrawal.leaving, s.withdrawal.since = ReasonRestored, s.now
-	}
 }
+
+// Ended says whether this machine writes nothing any more.
+func (s *State) Ended() bool { return s.ended }

@@ -149,6 +149,9 @@ func (s *step) learn(event Event) {
 		if s.withdrawal.leaving == "" {
 			s.withdrawal.leaving, s.withdrawal.since = cmp.Or(e.Reason, ReasonShutdown), s.now
 		}
+		if e.Reason == ReasonRestored && !s.ended {
+			s.setBack(s.Lock.Record, s.Lock.Version)
+		}
 	default:
 		panic(fmt.Sprintf("machine: unknown event %T", event))
 	}

@@ -304,6 +304,7 @@ func (m *Member) attendOnce() (again bool) {
 	if m.ending != "" {
 		m.leave(m.ending)
 	}
+	m.tendSetBack()
 	if m.unreadyAt <= m.now {
 		m.unreadyAt = 0
 	}
@@ -313,7 +314,11 @@ func (m *Member) attendOnce() (again bool) {
 	m.own.Publish(m.says())
 	leaving := m.leaving
 	dropped := m.settle()
-	if m.endsSession() {
+	switch {
+	case !m.endsSession():
+	case m.setBack:
+		m.own.Abandon() // its end would free locks, as a release would
+	default:
 		m.own.Leave()
 	}
 	m.tendSession()

@@ -193,3 +193,20 @@ func TestALostAnswerOfARestoredStore(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoLeavesWritesNothingAfterARestore checks that a member that was leaving already writes no lock any more once it notices a restore.
+func TestWhoLeavesWritesNothingAfterARestore(t *testing.T) {
+	n := newNaming()
+	n.adds("x")
+	x := n.contests.all[0]
+	n.leave(machine.ReasonSession)
+	if x.state.Ended() {
+		t.Fatal("it writes nothing before the restore")
+	}
+	n.read(x)
+	n.restored()
+	n.attend()
+	if !x.state.Ended() || len(n.asked) > 0 {
+		t.Errorf("it goes on, with %d requests", len(n.asked))
+	}
+}

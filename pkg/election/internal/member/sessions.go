@@ -136,6 +136,19 @@ func (m *Member) noteSetBack() {
 	m.setBack, m.notBefore = true, max(m.notBefore, m.now.Add(t.ObserverWait(t.LeaseDuration)))
 }
 
+// tendSetBack has all contests write nothing any more once the store was set back, also if this member was leaving already.
+func (m *Member) tendSetBack() {
+	if !m.setBack {
+		return
+	}
+	m.queue.forget()
+	m.contests.each(func(c *contest) {
+		if !c.state.Ended() {
+			m.resign(c, machine.ReasonRestored)
+		}
+	})
+}
+
 // bounds are the longest lease and the largest drift of others that this incarnation knows, or an earlier one knew.
 func (m *Member) bounds() record.Bounds {
 	left := m.cfg.Heritage.bounds

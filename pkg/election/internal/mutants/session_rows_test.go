@@ -80,6 +80,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "put-back/of-a-session-that-has-ended", rule: "unknown-is-waited-out: a record of a session that nobody knows cuts no wait short",
+		file: "pkg/election/internal/machine/put_back.go",
+		old:  "	case owner == Unowned && !s.ofUnknownSession(r) && (",
+		new:  "	case owner == Unowned && (",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "put-back/robbed-before-history", rule: "unknown-is-waited-out: a foreign elector's lock that a read showed hides no member that the stream shows late",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "(k.Owner == Foreign || k.Record",

@@ -13,37 +13,32 @@ var putBackRows = []mutant{
 		new: "if at := s.membersGone(); false && s.now < at {",
 	},
 	{
-		name: "put-back-with-a-session-that-has-ended", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 5000,
-		old: "	case owner == Unowned && !s.ofUnknownSession(r) && (",
-		new: "	case owner == Unowned && (",
-	},
-	{
-		name: "put-back-after-a-death", rule: "proof-not-patience", file: "internal/machine/put_back.go", class: PutBack,
+		name: "put-back-after-a-death", rule: "proof-not-patience", file: "internal/machine/put_back.go", class: PutBack, from: 4900,
 		old: "		s.worksUntil(l.since) // what",
 		new: "		// what",
 	},
 	{
-		name: "put-back-unseen", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack,
+		name: "put-back-unseen", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 1100,
 		old: "		s.putBackUnseen(e)\n",
 		new: "",
 	},
 	{
-		name: "put-back-unseen-behind-a-read", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 2000,
+		name: "put-back-unseen-behind-a-read", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 2700,
 		old: "|| isNoLater(was, r) || l.Version != e.Version && isNoLater(l.Record, r) {",
 		new: "|| isNoLater(was, r) {",
 	},
 	{
-		name: "put-back-before-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack,
+		name: "put-back-before-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 1300,
 		old: "		s.worksUntil(s.wholeLease(r.Mark.Duration))\n",
 		new: "",
 	},
 	{
-		name: "put-back-with-more-transitions", rule: "loss-is-definite", file: "internal/machine/put_back.go", class: PutBack,
+		name: "put-back-with-more-transitions", rule: "loss-is-definite", file: "internal/machine/put_back.go", class: PutBack, from: 700,
 		old: "	case r.Token < before.Token || r.Transitions < before.Transitions:",
 		new: "	case r.Transitions < before.Transitions:",
 	},
 	{
-		name: "put-back-within-a-term", rule: "observers-clock", file: "internal/machine/put_back.go", class: PutBack, from: 1000,
+		name: "put-back-within-a-term", rule: "observers-clock", file: "internal/machine/put_back.go", class: PutBack, from: 1300,
 		old: " || before.Mark != nil && r.Mark.Beat < before.Mark.Beat)",
 		new: ")",
 	},

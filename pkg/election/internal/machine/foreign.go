@@ -99,7 +99,7 @@ func (s *step) worked() {
 // nobody. The lock itself may not tell of it.
 func (s *State) RobbedUntil() record.Instant { return s.foreign.robbed }
 
-// robbedUntil is until when a member that a foreign elector robbed may be at work; zero for nobody.
+// robbedUntil is until when a member that a stranger or a foreign elector robbed may be at work; zero for nobody.
 func (f *foreign) robbedUntil() record.Instant { return f.robbed }
 
 // suspect is a foreign elector that may still be at work, described as a claim on its lock would.

@@ -166,12 +166,15 @@ bench-full: bin/primacy bin/devcluster bin/stopwatch bin/mortal ## the same with
 bench-docs: ## write the last full run's table and drawing into docs/performance.md
 	go run ./cmd/bench --from $(BENCH_OUT)/full.json --svg docs/performance.svg --docs docs/performance.md
 
+# docs/soak.json says what the last soak tried, and on which binary. A soak goes on only with that very binary, which the flags make
+# the same in any folder; for another one, remove the file.
 .PHONY: soak
 soak: ## try many more simulated schedules, going on where the last soak ended (SEEDS=1000000)
 	@mkdir -p .cache
 	go test -count=1 -timeout=0 -run '^(TestProperties|TestSessionProperties|TestForeignElectors)$$' ./pkg/election/internal/machine -rapid.checks=100000
 	PRIMACY_EXPLORE=large go test -count=1 -timeout=0 -v ./pkg/election/internal/sim/explore
-	PRIMACY_SOAK=$(abspath .cache/soak) PRIMACY_SOAK_SEEDS=$(SEEDS) go test -count=1 -timeout=0 -v -run '^TestSoak$$' ./pkg/election/internal/sim
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -o .cache/soak ./pkg/election/internal/sim/soak
+	.cache/soak docs/soak.json $(SEEDS)
 
 .PHONY: clean
 clean: ## remove what builds made

@@ -99,8 +99,8 @@ func TestMutantsDie(t *testing.T) {
 	}
 	t.Logf("\n%s", table.String())
 	for s, n := range last {
-		if _, _, failed := sweep(s.from, n-s.from+1, Options{Class: s.class}); failed != nil {
-			t.Errorf("the code as it is fails too: %s", explain(failed))
+		if _, _, failed := Sweep(s.from, n-s.from+1, Options{Class: s.class}); failed != nil {
+			t.Errorf("the code as it is fails too: %s", failed.Explain())
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestHunt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, failed := sweep(what.Seed, last-what.Seed+1, Options{Class: what.Class}); failed != nil {
+	if _, _, failed := Sweep(what.Seed, last-what.Seed+1, Options{Class: what.Class}); failed != nil {
 		line, _, _ := strings.Cut(failed.Violation, "\n")
 		fmt.Printf("\nkilled by %d %s\n", failed.Seed, line)
 		return

@@ -22,7 +22,7 @@ func TestRegressions(t *testing.T) {
 			t.Fatalf("testdata/regressions.txt: %q: want class:seed and why (%v)", line, err)
 		}
 		if got := Run(r.Seed, Options{Class: r.Class}); got.Violation != "" {
-			t.Errorf("%s is back: %s", strings.TrimSpace(why), explain(&got))
+			t.Errorf("%s is back: %s", strings.TrimSpace(why), got.Explain())
 		}
 	}
 }

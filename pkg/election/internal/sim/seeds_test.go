@@ -1,14 +1,11 @@
 package sim
 
 import (
-	"fmt"
 	"os"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -29,73 +26,33 @@ func seedsToRun(t *testing.T) uint64 {
 	return 2500
 }
 
-// sweep runs the seeds first to first+n-1 on all cores. It returns the sum of the coverage, and the
-// violation of the lowest failing seed if any. It stops once no lower seed can fail.
-func sweep(first, n uint64, o Options) (total Coverage, simulated float64, failed *Result) {
-	var (
-		next    atomic.Uint64
-		mu      sync.Mutex
-		workers sync.WaitGroup
-	)
-	stop := atomic.Uint64{}
-	stop.Store(first + n)
-	next.Store(first)
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for {
-				seed := next.Add(1) - 1
-				if seed >= stop.Load() {
-					return
-				}
-				r := Run(seed, o)
-				mu.Lock()
-				total.Add(r.Coverage)
-				simulated += r.Simulated
-				if r.Violation != "" && (failed == nil || seed < failed.Seed) {
-					failed = &r
-					stop.Store(seed)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	workers.Wait()
-	return total, simulated, failed
-}
-
-// explain runs a failed seed again with a transcript.
-func explain(r *Result) string {
-	again := Run(r.Seed, Options{Class: r.Class, Transcript: 200})
-	return fmt.Sprintf("seed %d (%v): %s\n%s\nto see all of it: %s", r.Seed, r.Class, r.Violation, again.Transcript, r.Replay())
-}
-
 func TestSeeds(t *testing.T) {
 	n := seedsToRun(t)
 	start := time.Now()
-	total, simulated, failed := sweep(1, n, Options{Class: Judged})
+	total, simulated, failed := Sweep(1, n, Options{Class: Judged})
 	if failed != nil {
-		t.Fatal(explain(failed))
+		t.Fatal(failed.Explain())
 	}
 	took := time.Since(start)
-	restored, more, failed := sweep(1, n/10, Options{Class: Restore})
+	restored, more, failed := Sweep(1, n/10, Options{Class: Restore})
 	if failed != nil {
-		t.Fatal(explain(failed))
+		t.Fatal(failed.Explain())
 	}
-	rolled, _, failed := sweep(1, n/20, Options{Class: Rollouts})
+	rolled, _, failed := Sweep(1, n/20, Options{Class: Rollouts})
 	if failed != nil {
-		t.Fatal(explain(failed))
+		t.Fatal(failed.Explain())
 	}
-	moved, _, failed := sweep(1, n/4, Options{Class: Moves})
+	moved, _, failed := Sweep(1, n/4, Options{Class: Moves})
 	if failed != nil {
-		t.Fatal(explain(failed))
+		t.Fatal(failed.Explain())
 	}
-	silent, _, failed := sweep(1, n/10, Options{Class: Outages})
+	silent, _, failed := Sweep(1, n/10, Options{Class: Outages})
 	if failed != nil {
-		t.Fatal(explain(failed))
+		t.Fatal(failed.Explain())
 	}
-	putBack, _, failed := sweep(1, n/10, Options{Class: PutBack})
+	putBack, _, failed := Sweep(1, n/10, Options{Class: PutBack})
 	if failed != nil {
-		t.Fatal(explain(failed))
+		t.Fatal(failed.Explain())
 	}
 	t.Logf("%d seeds in %v: %.0f seeds/s on %d cores, %.0f simulated seconds each; no violation", n, took.Round(time.Millisecond),
 		float64(n)/took.Seconds(), runtime.GOMAXPROCS(0), simulated/float64(n))

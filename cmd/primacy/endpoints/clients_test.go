@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,6 +31,8 @@ type load struct {
 	Rounds int
 	// Pause is how long each of the eight that scrape waits between two scrapes.
 	Pause time.Duration
+	// Rest is the time between two moves. Without it the moves themselves would keep all processors busy.
+	Rest time.Duration
 }
 
 const clientsVariable = "PRIMACY_ENDPOINTS_CLIENTS"
@@ -85,15 +88,22 @@ func (c *clients) says(t *testing.T, what string) {
 // hears waits for a line that begins so, and returns the rest of it. Any other line says what went wrong.
 func (c *clients) hears(t *testing.T, beginning string) string {
 	t.Helper()
+	rest, said := c.hear(t, beginning)
+	if !said {
+		t.Fatalf("clients: they ended before they said %q", beginning)
+	}
+	return rest
+}
+
+// hear is hears for any goroutine: it says whether there was such a line.
+func (c *clients) hear(t *testing.T, beginning string) (rest string, said bool) {
 	for c.lines.Scan() {
-		rest, ok := strings.CutPrefix(c.lines.Text(), beginning)
-		if ok {
-			return rest
+		if rest, said = strings.CutPrefix(c.lines.Text(), beginning); said {
+			return rest, true
 		}
 		t.Error("clients: ", c.lines.Text())
 	}
-	t.Fatalf("clients: they ended before they said %q", beginning)
-	return ""
+	return "", false
 }
 
 // asClients does what the variable says, as a process of its own.
@@ -103,10 +113,31 @@ func asClients(text string) {
 		fmt.Println(err)
 		return
 	}
-	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
+	if err := yield(); err != nil {
 		fmt.Println(err)
 	}
 	do.run(os.Stdin, os.Stdout)
+}
+
+// yield gives this process the lowest priority. The kernel keeps it for each thread, which threads that it starts inherit; a second
+// look finds those that began during the first. (With SCHED_IDLE the clients of a busy machine never get to do their load.)
+func yield() error {
+	for range 2 {
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return err
+		}
+		for _, one := range threads {
+			id, err := strconv.Atoi(one.Name())
+			if err != nil {
+				return err
+			}
+			if err := syscall.Setpriority(syscall.PRIO_PROCESS, id, 19); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("give way to others: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // run prints one line for each thing that goes wrong, and one for each part that is done.

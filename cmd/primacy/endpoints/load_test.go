@@ -37,7 +37,7 @@ func loadOf(t *testing.T) (load, func() lock.Store) {
 	}
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
-	return load{Streams: 1000, Slow: 100, Huge: 500, Halves: 100, Scrapes: 10000, Pause: 20 * time.Millisecond, Rounds: 200}, func() lock.Store {
+	return load{Streams: 1000, Slow: 100, Huge: 500, Halves: 100, Scrapes: 10000, Pause: 20 * time.Millisecond, Rounds: 200, Rest: 50 * time.Millisecond}, func() lock.Store {
 		client, err := lease.NewClient(cluster.Config)
 		if err != nil {
 			t.Fatal(err)
@@ -191,8 +191,8 @@ func (l *loaded) await(t *testing.T, n int, since time.Time) (took []time.Durati
 	return took
 }
 
-// moves moves the elections there and back, and returns how long each move took.
-func moves(t *testing.T, rounds int, m1, m2 *loaded) (took []time.Duration) {
+// moves moves the elections there and back, rests after each move, and returns how long each move took.
+func moves(t *testing.T, rounds int, rest time.Duration, m1, m2 *loaded) (took []time.Duration) {
 	t.Helper()
 	for range rounds {
 		for _, to := range []*loaded{m2, m1} {
@@ -201,6 +201,7 @@ func moves(t *testing.T, rounds int, m1, m2 *loaded) (took []time.Duration) {
 				m.prefer <- side(map[*loaded]string{m1: "r1", m2: "r2"}[to])
 			}
 			took = append(took, to.await(t, moving, at)...)
+			clock.Wait(t.Context(), rest)
 		}
 	}
 	return took
@@ -219,8 +220,8 @@ func TestLoad(t *testing.T) {
 	m1 := start(t, stores(), "m1", "r1")
 	m1.await(t, moving, time.Now())
 	m2 := start(t, stores(), "m2", "r2")
-	moves(t, 1, m1, m2) // the first one waits until the other is seen
-	idle := moves(t, do.Rounds, m1, m2)
+	moves(t, 1, 0, m1, m2) // the first one waits until the other is seen
+	idle := moves(t, do.Rounds, do.Rest, m1, m2)
 
 	do.URL = m1.server.URL()
 	them := begin(t, do)
@@ -229,15 +230,29 @@ func TestLoad(t *testing.T) {
 			t.Fatalf("%d streams are open", m1.server.hub.open())
 		}
 	}
-	calm := moves(t, do.Rounds, m1, m2) // streams alone
+	calm := moves(t, do.Rounds, do.Rest, m1, m2) // streams alone
 	them.says(t, "go")
-	busy := moves(t, 5, m1, m2)
-	them.hears(t, "huge headers are refused")
-	scraped := moves(t, do.Rounds, m1, m2) // the streams are open, and scrapes go on
+	refused := make(chan bool, 1)
+	go func() { // joined by the receive from refused
+		_, said := them.hear(t, "huge headers are refused")
+		refused <- said
+	}()
+	var busy []time.Duration
+	for flood := true; flood; {
+		busy = append(busy, moves(t, 1, do.Rest, m1, m2)...)
+		select {
+		case said := <-refused:
+			if flood = false; !said {
+				t.Fatal("the clients ended before all huge headers were refused")
+			}
+		default:
+		}
+	}
+	scraped := moves(t, do.Rounds, do.Rest, m1, m2) // the streams are open, and scrapes go on
 	report := them.hears(t, "scraped")
 	them.says(t, "leave")
 	shown := them.hears(t, "streams show")
-	idle = append(idle, moves(t, do.Rounds, m1, m2)...)
+	idle = append(idle, moves(t, do.Rounds, do.Rest, m1, m2)...)
 	for _, m := range []*loaded{m1, m2} {
 		if lost := m.lost.Load(); lost > 0 {
 			t.Errorf("%d terms were lost", lost)
@@ -257,7 +272,7 @@ func TestLoad(t *testing.T) {
 		took []time.Duration
 	}{{"nothing", idle}, {"streams", calm}, {"streams and scrapes", scraped}, {"the whole load", busy}} {
 		p50 := percentile(some.took, 50)
-		t.Logf("moves with %s: p50 %v p99 %v (p50 x %.2f)", some.with, p50, percentile(some.took, 99), float64(p50)/float64(percentile(idle, 50)))
+		t.Logf("%d moves with %s: p50 %v p99 %v (p50 x %.2f)", len(some.took), some.with, p50, percentile(some.took, 99), float64(p50)/float64(percentile(idle, 50)))
 	}
 	t.Logf("terms lost 0, in jeopardy %d; streams cut %d", m1.jeopardies.Load()+m2.jeopardies.Load(), m1.server.hub.cut.Load())
 }

@@ -57,13 +57,16 @@ func (b *bench) programs(ctx context.Context) (err error) {
 		return err
 	}
 	began := b.clock.Now()
-	for _, m := range []struct{ name, revision string }{{"stable-0", "stable"}, {"stable-1", "stable"}, {"canary-0", "canary"}} {
-		if _, err := b.join(m.name, m.revision); err != nil {
+	for _, name := range []string{"stable-0", "stable-1"} {
+		if _, err := b.join(name, "stable"); err != nil {
 			return err
 		}
 	}
-	_, err = b.until(ctx, "the start", began, electionNames(1))
-	return err
+	if _, err := b.until(ctx, "the start", began, electionNames(1)); err != nil {
+		return err
+	}
+	// The first switch is to this one, so it must not lead before.
+	return b.comeBack(ctx, &member{name: "canary-0", revision: "canary"})
 }
 
 // deathPhase kills the leading program alone, so that its parent proves its death.

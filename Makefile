@@ -5,6 +5,11 @@ SHELL := bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
+# All is compiled in the way of bin/primacy, so that each package is compiled once, in whatever folder: without cgo, and without the
+# folder's name. Tests with the race detector need cgo.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath $(GOFLAGS)
+
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # How many schedules the simulator tries.
@@ -60,18 +65,26 @@ LONG_TESTS := ^Test(Scripts|Dev)$$
 SIMULATED_HOURS := ^Test(CostsOfManyElections|ForcedInChaos|HolderIsFirstAfterAnOutage|Interleavings|MoreOpenTermsThanASessionCanList|OppositeMovesEndUpLed|OutagesInPart|OutagesOfAll|RangesNeverOverlap|TokensRiseOverMovesThereAndBack|TooMuchToDisownEndsTheSession|UnlikeLeases|UnlikeMembers|WhoCouldWriteNothingComesBackSoon|WhoLetGoComesBackAtOnce)$$
 SIMULATED_COMMANDS := ^Test((RolloutPreviewsEqual|AgainstEquals|SimulationEquals)WhatHappens|PreviewsOfAMemberThatFell|PlantedDifferencesAreSeen|Handovers|Drains|PausesOfElections)$$
 
+# These packages start no goroutine, so the race detector finds nothing in them, and takes ten times as long. The simulator steps worlds
+# that share nothing on all processors: test-long runs some with the race detector.
+ALONE := ./pkg/priority ./pkg/election/internal/machine ./pkg/election/internal/session ./pkg/election/internal/member ./pkg/revisions/rollout
+SIMULATOR := ./pkg/election/internal/sim/...
+
 .PHONY: test
 test: bin/devcluster ## run the tests, in less than ten minutes on two cores; nothing needs to be prepared
-	go test -race -timeout 25m -p 3 -skip '$(LONG_TESTS)|$(SIMULATED_HOURS)|$(SIMULATED_COMMANDS)' $$(comm -23 <(go list ./... | sort) <(go list $(LONG_PACKAGES) | sort))
+	CGO_ENABLED=1 go test -race -timeout 25m -p 3 -skip '$(LONG_TESTS)|$(SIMULATED_HOURS)|$(SIMULATED_COMMANDS)' $$(comm -23 <(go list ./... | sort) <(go list $(LONG_PACKAGES) $(ALONE) $(SIMULATOR) | sort))
+	go test -timeout 25m $(ALONE)
+	PRIMACY_SEEDS=1000 go test -short -timeout 25m $(SIMULATOR)
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test
 
 .PHONY: test-long
 test-long: bin/devcluster ## run the tests that take minutes: scripts, other electors, real leases, thousands of schedules, rolling updates, plugins
-	go test -race -timeout 25m $(LONG_PACKAGES)
-	go test -race -timeout 25m -run '$(LONG_TESTS)' ./cmd/primacy/app
-	go test -race -timeout 25m -run '$(SIMULATED_HOURS)|$(SIMULATED_COMMANDS)' ./pkg/election ./cmd/primacy/app
+	CGO_ENABLED=1 go test -race -timeout 25m $(LONG_PACKAGES)
+	CGO_ENABLED=1 go test -race -timeout 25m -run '$(LONG_TESTS)' ./cmd/primacy/app
+	CGO_ENABLED=1 go test -race -timeout 25m -run '$(SIMULATED_HOURS)|$(SIMULATED_COMMANDS)' ./pkg/election ./cmd/primacy/app
 	go test -run '^TestChaos$$|$(SIMULATED_HOURS)|$(SIMULATED_COMMANDS)' ./pkg/election ./cmd/primacy/app
-	PRIMACY_SEEDS=$(SEEDS) go test -timeout 25m ./pkg/election/internal/sim/...
+	PRIMACY_SEEDS=$(SEEDS) go test -timeout 25m $(SIMULATOR)
+	CGO_ENABLED=1 PRIMACY_SEEDS=40 go test -race -timeout 25m -run '^Test(Seeds|ASeedReplaysByteForByte)$$' ./pkg/election/internal/sim
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/election/ctrl test-long
 	$(MAKE) -C cmd/devcluster test
 	PRIMACY_DEVCLUSTER=$(abspath bin/devcluster) $(MAKE) -C pkg/runners/plugin test
@@ -173,7 +186,7 @@ soak: ## try many more simulated schedules, going on where the last soak ended (
 	@mkdir -p .cache
 	go test -count=1 -timeout=0 -run '^(TestProperties|TestSessionProperties|TestForeignElectors)$$' ./pkg/election/internal/machine -rapid.checks=100000
 	PRIMACY_EXPLORE=large go test -count=1 -timeout=0 -v ./pkg/election/internal/sim/explore
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -o .cache/soak ./pkg/election/internal/sim/soak
+	go build -buildvcs=false -o .cache/soak ./pkg/election/internal/sim/soak
 	.cache/soak docs/soak.json $(SEEDS)
 
 .PHONY: clean
@@ -183,17 +196,17 @@ clean: ## remove what builds made
 # Always run go build: the go command knows best whether the program is up to date.
 .PHONY: bin/primacy
 bin/primacy:
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X github.com/primacy-dev/primacy/cmd/primacy/app.version=$(VERSION)' -o $@ ./cmd/primacy
+	go build -ldflags '-X github.com/primacy-dev/primacy/cmd/primacy/app.version=$(VERSION)' -o $@ ./cmd/primacy
 
 # The program that the benchmark's elections run.
 .PHONY: bin/stopwatch
 bin/stopwatch:
-	CGO_ENABLED=0 go build -trimpath -o $@ ./cmd/bench/stopwatch
+	go build -o $@ ./cmd/bench/stopwatch
 
 # bin/primacy with functions that die when the benchmark says so.
 .PHONY: bin/mortal
 bin/mortal:
-	CGO_ENABLED=0 go build -trimpath -o $@ ./cmd/bench/mortal
+	go build -o $@ ./cmd/bench/mortal
 
 # bin/primacy under the names by which kubectl finds plugins, and what completes their command lines.
 bin/kubectl-primacy bin/kubectl_complete-primacy: bin/primacy

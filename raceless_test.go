@@ -16,8 +16,8 @@ import (
 // someRuns finds the lines of the Makefile that run named tests of folders, with the race detector or without, and skips finds what
 // a line leaves out.
 var (
-	someRuns = regexp.MustCompile(`(?m)^\t(?:[A-Z_]+=\S+ )?go test (-race )?(?:-timeout \S+ )?-run '(\S+)'((?: \./\S+)+)$`)
-	skips    = regexp.MustCompile(`(?m)^\tgo test .*-skip '(\S+)'`)
+	someRuns = regexp.MustCompile(`(?m)^\t(?:[A-Z_]+=\S+ )*go test (-race )?(?:-timeout \S+ )?-run '(\S+)'((?: \./\S+)+)$`)
+	skips    = regexp.MustCompile(`(?m)^\t(?:[A-Z_]+=\S+ )*go test .*-skip '(\S+)'`)
 )
 
 // variables finds the definitions of the Makefile's variables.
@@ -108,8 +108,9 @@ func TestNothingIsLeftToTheRaceDetector(t *testing.T) {
 		"\tgo test -run '^TestA$$' ./q ./p\n":                                     nil,
 		"\tgo test -race -skip '^TestB$$' ./...\n\tgo test -run '^TestA$$' ./p\n": {"p/p_test.go: TestB"},
 		"\tgo test -race -skip '^TestB$$' ./...\n\tgo test -run '^TestA$$' ./p\n\tgo test -race -run '^TestB$$' ./p\n": nil,
-		"\tN=1 go test -run '^Test(A)$$' ./p\n": nil,
-		"# \tgo test -run '^Test(A)$$' ./p\n":   {"p/p_test.go: TestA"},
+		"\tN=1 go test -run '^Test(A)$$' ./p\n":                                               nil,
+		"\tX=1 go test -race -skip '^TestB$$' ./...\n\tN=1 M=2 go test -run '^TestA$$' ./p\n": {"p/p_test.go: TestB"},
+		"# \tgo test -run '^Test(A)$$' ./p\n":                                                 {"p/p_test.go: TestA"},
 	} {
 		got, err := neverWhole(fstest.MapFS{"Makefile": {Data: []byte(makefile)}, "p/p_test.go": {Data: []byte(two)}})
 		if err != nil || !slices.EqualFunc(got, want, strings.HasPrefix) {

@@ -22,7 +22,9 @@ func TestBuiltAndRun(t *testing.T) {
 	cluster := devcluster.Start(t)
 	binary := filepath.Join(t.TempDir(), "own-binary")
 	// A build without the race detector may have to compile all that the program imports, which takes minutes.
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Makefile builds
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -289,7 +289,7 @@ func (b *tied) Close() error {
 func buildOld(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "clientgo026")
-	cmd := exec.Command("go", "build", "-modfile=clientgo026/clientgo026.mod", "-o", program, "./clientgo026")
+	cmd := exec.Command("go", "build", "-trimpath", "-modfile=clientgo026/clientgo026.mod", "-o", program, "./clientgo026")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building an elector with client-go 0.26: %v\n%s", err, out)

@@ -62,8 +62,9 @@ func buildVersions(t *testing.T) (before, today version) {
 	dir := t.TempDir()
 	build := func(name, at string) version {
 		v := version{name, filepath.Join(dir, name)}
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", v.program, "./"+program)
+		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", v.program, "./"+program)
 		cmd.Dir = at
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Makefile builds
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("building the program %s in %s: %v\n%s", name, at, err, out)
 		}

@@ -40,7 +40,7 @@ func (e Edit) path(root string) string { return filepath.Join(root, filepath.Fro
 // Compile compiles the tests of the package pkg below root with the edit, into the folder dir. The zero
 // Edit leaves the code as it is. A mutant that does not compile is an error: no test found it.
 func (e Edit) Compile(ctx context.Context, root, pkg, dir string) (binary string, err error) {
-	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w"}
+	args := []string{"test", "-c", "-trimpath", "-vet=off", "-ldflags=-s -w"}
 	if e != (Edit{}) {
 		text, err := e.Apply(root)
 		if err != nil {
@@ -54,6 +54,7 @@ func (e Edit) Compile(ctx context.Context, root, pkg, dir string) (binary string
 	}
 	binary = filepath.Join(dir, "mutant.test")
 	c := exec.CommandContext(ctx, "go", append(args, "-o", binary, ".")...)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")        // as the Makefile builds
 	c.Dir = filepath.Join(root, filepath.FromSlash(pkg)) // the package may be in a module of its own
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("does not compile: %w\n%s", err, out)

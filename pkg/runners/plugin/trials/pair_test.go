@@ -62,7 +62,9 @@ func build(t *testing.T) programs {
 	dir := t.TempDir()
 	b := programs{program: filepath.Join(dir, "primacy"), worker: filepath.Join(dir, "plugins", "worker")}
 	for out, pkg := range map[string]string{b.program: "../cmd/primacy-plugins", b.worker: "./worker"} {
-		if text, err := exec.Command("go", "build", "-o", out, pkg).CombinedOutput(); err != nil {
+		build := exec.Command("go", "build", "-trimpath", "-o", out, pkg)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Makefile builds
+		if text, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("build %s: %v\n%s", pkg, err, text)
 		}
 	}

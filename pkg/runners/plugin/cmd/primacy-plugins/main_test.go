@@ -35,7 +35,9 @@ func build(t *testing.T) *programs {
 	dir := t.TempDir()
 	p := &programs{t: t, ctx: ctx, primacy: filepath.Join(dir, "primacy"), folder: filepath.Join(dir, "plugins"), config: filepath.Join(dir, "primacy.yaml")}
 	for out, pkg := range map[string]string{p.primacy: ".", filepath.Join(p.folder, "greeter"): "../../example/greeter"} {
-		if text, err := exec.CommandContext(ctx, "go", "build", "-o", out, pkg).CombinedOutput(); err != nil {
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", out, pkg)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Makefile builds
+		if text, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("build %s: %v\n%s", pkg, err, text)
 		}
 	}

@@ -131,7 +131,7 @@ var deathRows = []row{
 	{
 		name: "death/added-later", rule: "proof-not-patience: later edits of an end prove nothing",
 		file: "pkg/election/internal/session/directory.go",
-		old:  "		if before.ended { // later edits of the end prove nothing\n			s.deaths = before.deaths\n		}\n",
+		old:  "		if before.ended && holderOf(before.record) == \"\" { // later edits of the end prove nothing\n			s.deaths = before.deaths\n		}\n",
 		new:  "",
 		pkg:  "pkg/election/internal/session", test: "TestWhatASessionProves",
 	},

@@ -388,6 +388,20 @@ var sessionRows = []row{
 		pkg:  "pkg/election/internal/session", test: "TestTamperedIsAboutThePresentOwner",
 	},
 	{
+		name: "session/ends-without-proof-once-put-back", rule: "proof-not-patience: a session that a stranger put back after its end may end with a proof",
+		file: "pkg/election/internal/session/directory.go",
+		old:  "		if before.ended && holderOf(before.record) == \"\" {",
+		new:  "		if before.ended {",
+		pkg:  "pkg/election/internal/session", test: "TestAProofAfterASessionWasPutBack",
+	},
+	{
+		name: "session/edits-of-an-end-prove", rule: "proof-not-patience: a death that is added to the end of a session proves nothing",
+		file: "pkg/election/internal/session/directory.go",
+		old:  "		if before.ended && holderOf(before.record) == \"\" {",
+		new:  "		if before.record.Released() {",
+		pkg:  "pkg/election/internal/session", test: "TestWhatASessionProves",
+	},
+	{
 		name: "session/restored-unseen-by-read", rule: "a read that shows less than was known means a store that was restored",
 		file: "pkg/election/internal/session/directory.go",
 		old:  "	if known != nil && known.outlived(v) && known.at < sent || ",

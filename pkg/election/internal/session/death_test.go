@@ -163,14 +163,37 @@ func TestWhatASessionProves(t *testing.T) {
 		s.joins("a_00000001", record.ProofParent)
 		r := EndedRecord(s.stored, "b_00000001", "expired")
 		s.show(r)
+		unbound := r
+		unbound.Mark = nil
 		m := *r.Member
 		m.Deaths = []record.Death{death}
 		r.Member = &m
-		s.show(r)
-		if got := s.proved(); got != "" {
-			t.Errorf("a later edit proves the death of %q", got)
+		for range 2 {
+			s.show(r)
+			if got := s.proved(); got != "" {
+				t.Errorf("a later edit proves the death of %q", got)
+			}
+			s.show(unbound)
 		}
 	})
+}
+
+// TestAProofAfterASessionWasPutBack checks that a proof counts although the session had an end before, which a stranger took back: the
+// member, which did not see that end, went on until it died.
+func TestAProofAfterASessionWasPutBack(t *testing.T) {
+	s := newSlot(t)
+	s.joins("a_00000001", record.ProofParent)
+	before := *s.stored
+	s.show(EndedRecord(s.stored, "b_00000001", "expired"))
+	s.show(before)
+	beat, mark := before, *before.Mark
+	mark.Beat += 2
+	beat.Mark = &mark
+	s.show(beat)
+	s.dies("a_00000001")
+	if got := s.proved(); got != "a_00000001" {
+		t.Errorf("it proves the death of %q", got)
+	}
 }
 
 // TestASlotTellsOfItsDead checks that members carry on the last deaths of their slot, in each of their beats, and

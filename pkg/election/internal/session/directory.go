@@ -244,7 +244,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 			s.stated = before.stated
 			s.stated.left = before.stated.left || !before.ended && endedBy(r, before.stated.identity)
 		}
-		if before.ended { // later edits of the end prove nothing
+		if before.ended && holderOf(before.record) == "" { // later edits of the end prove nothing
 			s.deaths = before.deaths
 		}
 	case bound && s.owner != before.owner: // another member uses the slot now

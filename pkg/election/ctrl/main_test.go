@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -30,7 +31,9 @@ func TestMain(m *testing.M) {
 		child()
 		return
 	}
-	devcluster.Main(m)
+	// Two goroutines of controller-runtime wait for ever if a manager is stopped before a handler has seen all objects.
+	const below = "sigs.k8s.io/controller-runtime/pkg/cache."
+	devcluster.Main(m, goleak.IgnoreTopFunction(below+"newMultiNamespaceInformer.func1"), goleak.IgnoreTopFunction(below+"newMultiNamespaceInformerHandlerRegistration.func1"))
 }
 
 // kinds are what the three controllers reconcile, by the names of their elections.

@@ -33,6 +33,9 @@ type load struct {
 	Pause time.Duration
 	// Rest is the time between two moves. Without it the moves themselves would keep all processors busy.
 	Rest time.Duration
+	// Yields says that the clients have the lowest priority, so that figures are of the members and not of them. Beside other
+	// tests such clients would send nothing for as long as a server waits for a request.
+	Yields bool
 }
 
 const clientsVariable = "PRIMACY_ENDPOINTS_CLIENTS"
@@ -113,8 +116,10 @@ func asClients(text string) {
 		fmt.Println(err)
 		return
 	}
-	if err := yield(); err != nil {
-		fmt.Println(err)
+	if do.Yields {
+		if err := yield(); err != nil {
+			fmt.Println(err)
+		}
 	}
 	do.run(os.Stdin, os.Stdout)
 }
@@ -283,18 +288,30 @@ func (do load) scrape(client *http.Client, say func(string, ...any)) {
 	say("scraped %d times in %v: p50 %v p99 %v max %v", len(took), lasted.Round(time.Millisecond), percentile(took, 50), percentile(took, 99), percentile(took, 100))
 }
 
-// follow reads a stream until it ends. It returns how many transitions it showed, and how many are missing.
+// follow reads a stream until it ends, which may be amid a line. It returns how many transitions it showed, and how many
+// are missing.
 func follow(body io.Reader) (shown, missing int) {
-	last, lines := 0, bufio.NewScanner(body)
-	for lines.Scan() {
-		if text := lines.Text(); strings.HasPrefix(text, "id: ") {
-			id, _ := strconv.Atoi(text[4:])
-			if last != 0 {
-				missing += id - last - 1
-			}
-			last = id
-			shown++
+	last, lines := 0, bufio.NewReader(body)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return shown, missing
 		}
+		text, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "id: ")
+		if !is {
+			continue
+		}
+		id, _ := strconv.Atoi(text)
+		if last != 0 {
+			missing += id - last - 1
+		}
+		last = id
+		shown++
 	}
-	return shown, missing
+}
+
+func TestFollowToAnEndAmidALine(t *testing.T) {
+	if shown, missing := follow(strings.NewReader("id: 101\ndata: {}\n\nid: 103\ndata: {}\n\nid: 1")); shown != 2 || missing != 1 {
+		t.Errorf("it shows %d transitions and lacks %d; want 2 and 1", shown, missing)
+	}
 }

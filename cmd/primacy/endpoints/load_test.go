@@ -33,11 +33,11 @@ import (
 func loadOf(t *testing.T) (load, func() lock.Store) {
 	t.Helper()
 	if os.Getenv("PRIMACY_ENDPOINTS_LOAD") != "full" {
-		return load{Streams: 40, Slow: 5, Huge: 20, Halves: 5, Scrapes: 300, Rounds: 5}, inMemory()
+		return load{Streams: 40, Slow: 5, Huge: 20, Halves: 5, Scrapes: 300, Rounds: 5, Rest: 50 * time.Millisecond}, inMemory()
 	}
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
-	return load{Streams: 1000, Slow: 100, Huge: 500, Halves: 100, Scrapes: 10000, Pause: 20 * time.Millisecond, Rounds: 200, Rest: 50 * time.Millisecond}, func() lock.Store {
+	return load{Streams: 1000, Slow: 100, Huge: 500, Halves: 100, Scrapes: 10000, Pause: 20 * time.Millisecond, Rounds: 200, Rest: 50 * time.Millisecond, Yields: true}, func() lock.Store {
 		client, err := lease.NewClient(cluster.Config)
 		if err != nil {
 			t.Fatal(err)
@@ -213,8 +213,8 @@ func percentile(all []time.Duration, p int) time.Duration {
 }
 
 // TestLoad has clients read streams, read nothing, send huge headers and half requests, and scrape, all at once, while
-// elections move. No term may be lost. The clients are a process of their own with the lowest priority, since they
-// stand for programs on other machines.
+// elections move. No term may be lost. The clients are a process of their own, in the whole load with the lowest priority,
+// since they stand for programs on other machines.
 func TestLoad(t *testing.T) {
 	do, stores := loadOf(t)
 	m1 := start(t, stores(), "m1", "r1")

@@ -37,7 +37,7 @@ func loadOf(t *testing.T) (load, func() lock.Store) {
 	}
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
-	return load{Streams: 1000, Slow: 100, Huge: 500, Halves: 100, Scrapes: 10000, Pause: 20 * time.Millisecond, Rounds: 200, Rest: 50 * time.Millisecond, Yields: true}, func() lock.Store {
+	return load{Streams: 1000, Slow: 100, Huge: 5000, Halves: 100, Scrapes: 10000, Pause: 20 * time.Millisecond, Rounds: 200, Rest: 50 * time.Millisecond, Yields: true}, func() lock.Store {
 		client, err := lease.NewClient(cluster.Config)
 		if err != nil {
 			t.Fatal(err)

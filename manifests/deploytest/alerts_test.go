@@ -43,6 +43,7 @@ var (
 	ofWorkInB   = map[string]string{"namespace": "edge-system", "group": "edge", "election": "work", "pod": "b"}
 	ofRunner    = map[string]string{"namespace": "edge-system", "election": "work", "runner": "heartbeat"}
 	ofGroup     = map[string]string{"namespace": "edge-system", "group": "edge"}
+	ofGroupInB  = map[string]string{"namespace": "edge-system", "group": "edge", "pod": "b"}
 	ofNamespace = map[string]string{"namespace": "edge-system"}
 	seen        = func(metric, labels, values string) series { return series{on("b", metric, labels): values} }
 	rollouts    = func(phase, is, moved string) series {
@@ -115,9 +116,47 @@ var causes = []cause{
 		silent: series{on("b", "primacy_preferred_revision_age_seconds", `source="default"`): "0x10 60+60x3 0x30"}},
 }
 
+// together are causes for members with metrics of all elections together.
+var together = []cause{
+	{alert: "PrimacyNoMember", page: "no-member", severity: "critical", summary: "Prometheus sees no member in namespace edge-system",
+		labels: map[string]string{"namespace": "edge-system"}, at: "10m",
+		firing: series{`primacy_elections_leading{namespace="other", pod="a", group="edge"}`: "1x30"}, silent: seen("primacy_elections_leading", `group="edge"`, "0x30")},
+	{alert: "PrimacyNoLeader", page: "no-leader", severity: "critical", summary: "no member leads one of the elections of group edge, for 2m 0s", labels: ofGroup, at: "12m",
+		firing: seen("primacy_leaderless_seconds", `group="edge"`, "0x10 60+60x10"), silent: seen("primacy_leaderless_seconds", `group="edge"`, "0x10 30 60 0x30")},
+	{alert: "PrimacyFailingOpen", page: "failing-open", severity: "critical", summary: "b goes on with 3 elections although their terms have lapsed", labels: ofGroupInB, at: "8m",
+		firing: seen("primacy_elections_failing_open", `group="edge"`, "0 0 0 0 0 3 0x30"), silent: seen("primacy_elections_failing_open", `group="edge"`, "3 0x30")},
+	{alert: "PrimacyNearDeadline", page: "near-deadline", severity: "warning", labels: ofGroupInB, at: "8m",
+		summary: "b leads 2 elections, but its renewals failed for half of the time that a term survives",
+		firing:  seen("primacy_elections_jeopardy", `group="edge"`, "0 0 0 0 0 2 0x30"), silent: seen("primacy_elections_jeopardy", `group="edge"`, "2 0x30")},
+	{alert: "PrimacyPreferredNotLeading", page: "preferred-not-leading", severity: "warning", summary: "4 elections of group edge are led, but not by whom they prefer",
+		labels: ofGroup, at: "20m", firing: seen("primacy_elections_not_preferred", `group="edge"`, "4x40"), silent: seen("primacy_elections_not_preferred", `group="edge"`, "0x12 4x30")},
+}
+
+// ofMembers are causes that need no metrics of elections.
+func ofMembers() []cause {
+	return slices.DeleteFunc(slices.Clone(causes), func(c cause) bool {
+		return !slices.Contains([]string{"PrimacyHijack", "PrimacyDivided", "PrimacyReloadRefused", "PrimacyRolloutStalled", "PrimacyPreferenceStale"}, c.alert)
+	})
+}
+
 // TestAlerts has promtool check the generated rules, and play the cause of each alert.
 func TestAlerts(t *testing.T) {
 	promtool := needed(t, "PROMTOOL", "make test-deploy fetches it")
+	each := plays(t, promtool, generate(t, "alerts", "testdata/alerts.yaml"), causes)
+	text := generate(t, "alerts", "testdata/totals.yaml")
+	totals := plays(t, promtool, text, slices.Concat(together, ofMembers()))
+
+	head, _, _ := strings.Cut(text, "\napiVersion")
+	for alert := range each {
+		if totals[alert] == strings.Contains(head, alert) {
+			t.Errorf("with totals there is %s: %v; the file begins with\n%s", alert, totals[alert], head)
+		}
+	}
+}
+
+// plays returns the names of the alerts, each of which some cause must fire.
+func plays(t *testing.T, promtool, text string, causes []cause) map[string]bool {
+	t.Helper()
 	var rule struct {
 		Spec struct {
 			Groups []struct {
@@ -126,14 +165,14 @@ func TestAlerts(t *testing.T) {
 			} `json:"groups"`
 		} `json:"spec"`
 	}
-	if err := yaml.Unmarshal([]byte(generate(t, "alerts", "testdata/alerts.yaml")), &rule); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &rule); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "rules.yaml"), rule.Spec)
 	t.Log(run(t, promtool, "check", "rules", filepath.Join(dir, "rules.yaml")))
 
-	fired := map[string]bool{}
+	fired, names := map[string]bool{}, map[string]bool{}
 	var tests []any
 	for _, c := range causes {
 		if c.firing != nil {
@@ -152,10 +191,12 @@ func TestAlerts(t *testing.T) {
 	t.Log(run(t, promtool, "test", "rules", filepath.Join(dir, "tests.yaml")))
 
 	for _, r := range rule.Spec.Groups[0].Rules {
-		if !fired[r["alert"].(string)] {
-			t.Errorf("no test fires %s", r["alert"])
+		name := r["alert"].(string)
+		if names[name] = true; !fired[name] {
+			t.Errorf("no test fires %s", name)
 		}
 	}
+	return names
 }
 
 func played(c cause, s series, alerts []any) map[string]any {
@@ -190,7 +231,7 @@ func TestAlertsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := generate(t, "alerts", "testdata/alerts.yaml")
+	text := generate(t, "alerts", "testdata/alerts.yaml") + generate(t, "alerts", "testdata/totals.yaml")
 	var pages []string
 	for _, part := range strings.Split(text, "- alert: ")[1:] {
 		alert, _, _ := strings.Cut(part, "\n")

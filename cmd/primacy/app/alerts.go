@@ -26,7 +26,8 @@ func newGenerateAlerts() *cobra.Command {
 		Short: "Print alerts for members with a configuration, for Prometheus",
 		Long: `Print a PrometheusRule, the object by which the Prometheus operator loads alerts. Thresholds come
 from the configuration: how long an election may be free, and how long work may take to stop. Each
-alert names a page that says what it means and what to do.
+alert names a page that says what it means and what to do. With http.metrics: totals, alerts are
+about all elections together, and the first line names those that need the metrics of each.
 
 A Prometheus without the operator loads what is below spec, as a file of rules. The alerts expect
 that scrapes add the label namespace, that of the Pods. Generate them anew when timings change.`,
@@ -57,8 +58,11 @@ func generateAlerts(out io.Writer, p *config.Process, podNamespace string) error
 	if err != nil {
 		return fmt.Errorf("print the alerts: %w", err)
 	}
-	_, err = fmt.Fprintf(out, "%s%s", comment(fmt.Sprintf("Alerts for members of group %s that run %s, by `primacy generate alerts`.",
-		p.Group, filepath.Base(p.Configuration.File))), text)
+	head := fmt.Sprintf("Alerts for members of group %s that run %s, by `primacy generate alerts`.", p.Group, filepath.Base(p.Configuration.File))
+	if a.totals() {
+		head += fmt.Sprintf(" Without metrics of each election there are none of %s.", strings.Join(needEach, ", "))
+	}
+	_, err = fmt.Fprintf(out, "%s%s", comment(head), text)
 	return err
 }
 
@@ -113,18 +117,37 @@ func (a alertsOf) rule(group string) prometheusRule {
 // How urgent an alert is.
 const critical, warning = "critical", "warning"
 
-// alerts are those that the configuration makes possible, the worst first.
+// alerts are those that the configuration makes possible.
 func (a alertsOf) alerts() []alert {
+	all := []alert{a.alert("PrimacyNoMember", "no-member", critical, beyondScrapes,
+		"absent(%s)", "Prometheus sees no member in namespace "+a.namespace, "primacy_elections_leading")}
+	if a.totals() {
+		all = append(all, a.ofAllElections()...)
+	} else {
+		all = append(all, a.ofEachElection()...)
+	}
+	return append(all, a.ofGroup()...)
+}
+
+// totals says that members have no metrics of each election.
+func (a alertsOf) totals() bool { return a.configuration.HTTP.Metrics == config.SeriesTotals }
+
+// needEach are the alerts that need metrics of each election: members do not count for all together what they are about.
+var needEach = []string{"PrimacyTwoLeaders", "PrimacyFlapping", "PrimacyCrashLoop", "PrimacyStopOverrun"}
+
+func (a alertsOf) mayFailOpen() bool {
+	return slices.ContainsFunc(a.configuration.Elections, func(e config.Election) bool { return e.FailopenFor > 0 })
+}
+
+func (a alertsOf) ofEachElection() []alert {
 	all := []alert{
 		a.alert("PrimacyTwoLeaders", "two-leaders", critical, beyondScrapes,
 			"sum by (namespace, group, election) (%s and %s == 0) > 1",
 			"{{ $value }} members lead {{ $labels.election }} at once", "primacy_election_leading", "primacy_election_failing_open"),
 		a.alert("PrimacyNoLeader", "no-leader", critical, a.mayBeFree(),
 			"sum by (namespace, group, election) (%s) == 0", "no member leads {{ $labels.election }}", "primacy_election_leading"),
-		a.alert("PrimacyNoMember", "no-member", critical, beyondScrapes,
-			"absent(%s)", "Prometheus sees no member in namespace "+a.namespace, "primacy_elections_leading"),
 	}
-	if slices.ContainsFunc(a.configuration.Elections, func(e config.Election) bool { return e.FailopenFor > 0 }) {
+	if a.mayFailOpen() {
 		all = append(all, a.alert("PrimacyFailingOpen", "failing-open", critical, 0,
 			"max_over_time(%s[5m]) == 1", "{{ $labels.pod }} goes on with {{ $labels.election }} although its term has lapsed", "primacy_election_failing_open"))
 	}
@@ -135,14 +158,25 @@ func (a alertsOf) alerts() []alert {
 			"sum by (namespace, group, election) (increase(%s[15m])) > 5", "{{ $labels.election }} had {{ $value | printf \"%.0f\" }} terms in 15 minutes", "primacy_election_terms_total"),
 		a.alert("PrimacyCrashLoop", "crash-loop", warning, 0,
 			"sum by (namespace, election, runner) (increase(%s[10m])) > 3", "runner {{ $labels.runner }} of {{ $labels.election }} ended {{ $value | printf \"%.0f\" }} times by itself in 10 minutes", "primacy_runner_failures_total"),
+		a.alert("PrimacyPreferredNotLeading", "preferred-not-leading", warning, a.mayWait(),
+			"max by (namespace, group, election) (%s) == 1", "{{ $labels.election }} is led, but not by whom it prefers", "primacy_election_not_preferred"),
 	)
-	all = append(all, a.stopOverruns()...)
-	all = append(all, a.ofGroup()...)
-	if a.configuration.DefaultRevision != nil {
-		all = append(all, a.alert("PrimacyPreferenceStale", "preference-stale", warning, 0,
-			"%s > 300", "{{ $labels.pod }} has not read the source {{ $labels.source }} of preferred revisions for {{ $value | humanizeDuration }}", "primacy_preferred_revision_age_seconds"))
+	return append(all, a.stopOverruns()...)
+}
+
+// ofAllElections are what stands in for the alerts of each election where members count all elections together.
+func (a alertsOf) ofAllElections() []alert {
+	all := []alert{a.alert("PrimacyNoLeader", "no-leader", critical, 0,
+		fmt.Sprintf("max by (namespace, group) (%%s) > %g", a.mayBeFree().Seconds()), "no member leads one of the elections of group {{ $labels.group }}, for {{ $value | humanizeDuration }}", "primacy_leaderless_seconds")}
+	if a.mayFailOpen() {
+		all = append(all, a.alert("PrimacyFailingOpen", "failing-open", critical, 0,
+			"max_over_time(%s[5m]) > 0", "{{ $labels.pod }} goes on with {{ $value }} elections although their terms have lapsed", "primacy_elections_failing_open"))
 	}
-	return all
+	return append(all,
+		a.alert("PrimacyNearDeadline", "near-deadline", warning, 0,
+			"max_over_time(%s[5m]) > 0", "{{ $labels.pod }} leads {{ $value }} elections, but its renewals failed for half of the time that a term survives", "primacy_elections_jeopardy"),
+		a.alert("PrimacyPreferredNotLeading", "preferred-not-leading", warning, a.mayWait(),
+			"max by (namespace, group) (%s) > 0", "{{ $value }} elections of group {{ $labels.group }} are led, but not by whom they prefer", "primacy_elections_not_preferred"))
 }
 
 // ofGroup are alerts about what members see of their group, and about the configuration.
@@ -152,8 +186,8 @@ func (a alertsOf) ofGroup() []alert {
 			"sum by (namespace, group) (increase(%s[15m])) > 0", "somebody's writes to locks of group {{ $labels.group }} ended terms in the last 15 minutes", "primacy_hijacks_total"),
 		a.alert("PrimacyDivided", "divided", warning, 5*time.Minute,
 			"max by (namespace, group) (%s) == 1", "members of group {{ $labels.group }} see different preferred revisions", "primacy_divided_preference"),
-		a.alert("PrimacyPreferredNotLeading", "preferred-not-leading", warning, a.mayWait(),
-			"max by (namespace, group, election) (%s) == 1", "{{ $labels.election }} is led, but not by whom it prefers", "primacy_election_not_preferred"),
+		a.alert("PrimacyPreferenceStale", "preference-stale", warning, 0,
+			"%s > 300", "{{ $labels.pod }} has not read the source {{ $labels.source }} of preferred revisions for {{ $value | humanizeDuration }}", "primacy_preferred_revision_age_seconds"),
 		a.alert("PrimacyReloadRefused", "reload-refused", warning, time.Minute,
 			"%s == 1", "{{ $labels.pod }} refuses the changed configuration, and goes by the one before", "primacy_reload_refused"),
 	}

@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/sha256"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sync/singleflight"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
@@ -50,6 +52,18 @@ const (
 	forbidden         // the token's owner has no right to the path
 )
 
+func (v verdict) String() string {
+	switch v {
+	case allowed:
+		return "allowed"
+	case unknown:
+		return "unknown"
+	case forbidden:
+		return "forbidden"
+	}
+	return fmt.Sprintf("verdict(%d)", int(v))
+}
+
 // Reviewer asks the API server whose token a request has (TokenReview), and whether its owner may read the path
 // (SubjectAccessReview). It belongs to one Server.
 type Reviewer struct {
@@ -63,7 +77,7 @@ type Reviewer struct {
 	mu sync.Mutex
 	// good are the answers that allow, and bad those that deny.
 	good, bad answers
-	failure   string // the last failure that was logged; empty after an answer
+	failure   string // the reason why the last review failed; empty after an answer
 }
 
 // NewReviewer makes a Reviewer that asks as this process. It sends nothing yet.
@@ -143,18 +157,19 @@ func (r *Reviewer) ask(ctx context.Context, token, verb, path string) (verdict, 
 	return allowed, nil
 }
 
-// note logs a failure once, until there is another one or an answer.
+// note logs a failure, unless the review before failed for the same reason.
 func (r *Reviewer) note(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	text := ""
-	if err != nil {
-		text = err.Error()
+	before := r.failure
+	r.failure = ""
+	if err == nil {
+		return
 	}
-	if text != "" && r.failure == "" {
+	r.failure = cmp.Or(string(apierrors.ReasonForError(err)), "no answer")
+	if r.failure != before {
 		r.log.Warn("the API server does not say who may read the endpoints, so nobody may (is manifests/endpoints.yaml applied?)", zap.Error(err))
 	}
-	r.failure = text
 }
 
 func (r *Reviewer) known(key string) (verdict, bool) {
@@ -229,6 +244,8 @@ func (s *Server) guard(h http.Handler) http.Handler {
 			return
 		}
 		switch v, err := s.cfg.Reviewer.review(s.alive, token, strings.ToLower(r.Method), reviewed(r.URL.Path)); {
+		case errors.Is(err, errBusy):
+			turnAway(w, errBusy.Error()+"; try again")
 		case err != nil:
 			turnAway(w, "the API server cannot be asked who may read this; try again")
 		case v == allowed:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
@@ -25,7 +27,7 @@ import (
 type authority struct {
 	authenticationclient.TokenReviewInterface
 	asked  atomic.Int64
-	away   atomic.Bool
+	fails  atomic.Pointer[error]
 	begun  chan struct{} // has a value for each review; nil for none
 	waits  chan struct{} // reviews wait until it is closed; nil for not at all
 	denies atomic.Bool
@@ -37,8 +39,8 @@ func (a *authority) Create(_ context.Context, r *authenticationv1.TokenReview, _
 		a.begun <- struct{}{}
 		<-a.waits
 	}
-	if a.away.Load() {
-		return nil, errors.New("away")
+	if err := a.fails.Load(); err != nil {
+		return nil, *err
 	}
 	r.Status.Authenticated = r.Spec.Token == "good"
 	r.Status.User.Username = "ann"
@@ -153,22 +155,45 @@ func TestOneReviewForAll(t *testing.T) {
 	}
 }
 
-// TestNobodyMayWithoutAnAnswer checks that a client is turned away while the API server does not answer, that the
-// failure is logged once, and that it is not kept.
+// TestNobodyMayWithoutAnAnswer checks that a client is turned away while the API server gives no answer, that each kind of
+// failure is logged once, and that none is kept.
 func TestNobodyMayWithoutAnAnswer(t *testing.T) {
 	a, r, _, logs := newAuthority()
-	a.away.Store(true)
-	for range 3 {
-		if v, err := r.review(t.Context(), "good", "get", "/metrics"); err == nil {
-			t.Errorf("got %v", v)
+	away, denied := errors.New("away"), apierrors.NewForbidden(authenticationv1.Resource("tokenreviews"), "", errors.New("no such right"))
+	for _, c := range []struct {
+		err    error
+		logged int // lines so far
+	}{{away, 1}, {errors.New("still away"), 1}, {denied, 2}, {denied, 2}, {away, 3}} {
+		a.fails.Store(&c.err)
+		if v, err := r.review(t.Context(), "good", "get", "/metrics"); !errors.Is(err, c.err) {
+			t.Errorf("got %v, %v", v, err)
+		}
+		if logs.Len() != c.logged {
+			t.Errorf("with %v there are %d lines; want %d", c.err, logs.Len(), c.logged)
 		}
 	}
-	if logs.Len() != 1 {
-		t.Errorf("%d lines were logged", logs.Len())
-	}
-	a.away.Store(false)
+	a.fails.Store(nil)
 	if reviews(t, r, "good", "/metrics") != allowed {
 		t.Error("the failure was kept")
+	}
+	a.fails.Store(&away)
+	if v, err := r.review(t.Context(), "other", "get", "/metrics"); err == nil || logs.Len() != 4 {
+		t.Errorf("after an answer: %v, %v; %d lines", v, err, logs.Len())
+	}
+}
+
+// TestTooManyTokens checks that a client that is turned away since others have too many tokens reviewed hears that.
+func TestTooManyTokens(t *testing.T) {
+	_, r, _, logs := newAuthority()
+	for range mostReviews {
+		r.slots <- struct{}{}
+	}
+	s := &Server{cfg: Config{HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessToken}, Reviewer: r}, alive: t.Context()}
+	request, answer := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil), httptest.NewRecorder()
+	request.Header.Set("Authorization", "Bearer good")
+	s.guard(http.NotFoundHandler()).ServeHTTP(answer, request)
+	if answer.Code != http.StatusServiceUnavailable || !strings.Contains(answer.Body.String(), errBusy.Error()) || logs.Len() != 0 {
+		t.Errorf("%d: %s; %d lines were logged", answer.Code, answer.Body, logs.Len())
 	}
 }
 

@@ -149,7 +149,7 @@ vet-library: ## vet the library and its tests for macOS and Windows, where they 
 	GOOS=windows go vet ./pkg/... $(EVERYWHERE)
 
 .PHONY: gosec
-gosec:
+gosec: ## look for insecure code
 	$(GOSEC) $(GOSEC_FLAGS) ./...
 	cd pkg/runners/plugin && $(GOSEC) $(GOSEC_FLAGS) -exclude-generated ./...
 	cd pkg/election/ctrl && $(GOSEC) $(GOSEC_FLAGS) ./...
@@ -157,7 +157,7 @@ gosec:
 
 # Without its database govulncheck can find nothing: then the target says that the check did not run.
 .PHONY: vulncheck
-vulncheck:
+vulncheck: ## look for known vulnerabilities in what is used
 	@if out=$$($(GOVULNCHECK) ./... 2>&1); then echo "$$out"; \
 	elif grep -q 'fetching vulnerabilities' <<<"$$out"; then echo "govulncheck: not run: database not reachable"; \
 	else echo "$$out"; exit 1; fi

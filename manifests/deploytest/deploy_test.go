@@ -71,6 +71,19 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
+// TestKustomizeTLS checks that members with the component tls are those of the chart with tls.secret.
+func TestKustomizeTLS(t *testing.T) {
+	dir, err := os.MkdirTemp("..", "overlay-") // kustomize refuses folders by absolute paths
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	write(t, filepath.Join(dir, "kustomization.yaml"), map[string]any{
+		"resources": []string{"../kustomize/overlays/one-revision"}, "components": []string{"../kustomize/tls"},
+	})
+	alike(t, "chart", of("Deployment", release{namespace: "edge-system", values: monitored(t)}.objects(t)), "kustomize", of("Deployment", kustomized(t, dir)))
+}
+
 // alike compares two sets of objects.
 func alike(t *testing.T, oneName string, one []*unstructured.Unstructured, otherName string, other []*unstructured.Unstructured) {
 	t.Helper()

@@ -67,6 +67,7 @@ func TestGenerated(t *testing.T) {
 const oneFile = `# Three members of one revision. Apply rbac.yaml first. For a second revision, add a second
 # Deployment with another name, image and label primacy.dev/revision. Before you apply the file again,
 # take the ConfigMap primacy-revisions out: it would set the default revision back, and so move leadership.
+
 `
 
 func compare(t *testing.T, want map[string]string) {

@@ -32,9 +32,9 @@ With --config it uses the election's own policy, minHold, preemptDelay and range
 standDown; without it, the default policy. Times come from what members wrote, by their clocks: they
 say about when something happens.
 
-Exit status: 0 if somebody leads as it should be; 1 if the API or the election cannot be read; 2 for
-a mistake in the command line; 3 if nobody leads as it should be, and that ends by itself; 4 if it
-does not end by itself.`,
+Exit status: 0 if the election is led as it should be; 1 if the API or the election cannot be read;
+2 for a mistake in the command line; 3 if it is not led as it should be yet, but will be by itself; 4
+if it is not, and that does not end by itself.`,
 		Example: `  primacy explain ingress-status
   primacy explain ingress-status -f primacy.yaml -o json`,
 		Args: oneElection,

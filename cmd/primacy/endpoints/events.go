@@ -169,7 +169,7 @@ func (h *hub) open() int {
 	return len(h.streams)
 }
 
-// Metrics are those that a Server adds to Config.Collectors, for their names: these ones count no streams.
+// Metrics returns the metrics that a Server adds to Config.Collectors. Nothing feeds these ones: they are for documents that list names.
 func Metrics() []prometheus.Collector { return newHub().collectors() }
 
 // collectors are the metrics of the streams.

@@ -274,7 +274,7 @@ func TestLoad(t *testing.T) {
 		p50 := percentile(some.took, 50)
 		t.Logf("%d moves with %s: p50 %v p99 %v (p50 x %.2f)", len(some.took), some.with, p50, percentile(some.took, 99), float64(p50)/float64(percentile(idle, 50)))
 	}
-	t.Logf("terms lost 0, in jeopardy %d; streams cut %d", m1.jeopardies.Load()+m2.jeopardies.Load(), m1.server.hub.cut.Load())
+	t.Logf("terms lost %d, in jeopardy %d; streams cut %d", m1.lost.Load()+m2.lost.Load(), m1.jeopardies.Load()+m2.jeopardies.Load(), m1.server.hub.cut.Load())
 }
 
 // TestSlowStreamIsCut checks that a client that reads nothing is cut off once it lags, that the others go on, and that

@@ -33,9 +33,9 @@ const (
 	mostRest = time.Second
 )
 
-// rendered makes the answers of the handlers that it wraps one after the other, and rests in between. So requests take at
-// most a tenth of one processor from the elections, and more only if an answer takes longer than mostRest/rests. It gives the turn to the next request before it sends an
-// answer: a client that reads slowly holds nobody up.
+// rendered makes the answers of the handlers that it wraps one after the other, and rests in between. So requests take a
+// tenth of one processor from the elections, or less. Only answers that take longer than mostRest/rests take more. It gives
+// the turn to the next request before it sends an answer: a client that reads slowly holds nobody up.
 func rendered() func(http.Handler) http.Handler {
 	turn := make(chan time.Time, 1) // when the next answer may be made
 	turn <- time.Time{}

@@ -56,7 +56,7 @@ type Config struct {
 	Health     Health
 	Elections  Elections
 	Collectors []prometheus.Collector
-	// Reviewer says who may read the guarded endpoints. With config.AccessOpen the Server does not ask it.
+	// Reviewer says who may read the guarded endpoints. Only a Server with config.AccessOpen on a loopback address needs none.
 	Reviewer *Reviewer
 	Log      *zap.Logger
 }
@@ -69,12 +69,15 @@ type Server struct {
 	certificate *certificate // nil without TLS
 	hub         *hub
 	requests    requests
-	// alive ends with the last request. Run sets it before the first.
+	// alive ends when the last requests must. Run sets it before the first.
 	alive context.Context
 }
 
 // Listen binds the address and reads the certificate. It serves nothing before Run, which must follow.
 func Listen(ctx context.Context, cfg Config) (*Server, error) {
+	if cfg.Reviewer == nil && (cfg.HTTP.Access != config.AccessOpen || !cfg.HTTP.Loopback()) {
+		return nil, fmt.Errorf("endpoints at %s need a Reviewer (only access: open on a loopback address needs none)", cfg.HTTP.Address)
+	}
 	s := &Server{cfg: cfg, hub: newHub()}
 	if files := cfg.HTTP.TLS; files != (config.TLS{}) {
 		var err error

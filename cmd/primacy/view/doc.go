@@ -5,5 +5,5 @@
 // pure function. A Screen shows the present page on a terminal. The caller must first make text
 // that others wrote printable (see Printable). Reports of package status are printable already.
 //
-// A Screen has one goroutine, which calls the functions of its Show. Close joins it.
+// A Screen has goroutines, one of which calls the functions of its Show. Close joins them.
 package view

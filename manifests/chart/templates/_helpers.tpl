@@ -16,7 +16,7 @@
 {{- dict "port" $port "scheme" (ternary "HTTPS" "HTTP" (not (empty $http.tls))) | toJson -}}
 {{- end -}}
 
-{{- /* A generated text: the one for the demonstration, the one given, or nothing. Arguments: root, key, option of generate. */ -}}
+{{- /* A generated text: the one for the demonstration, the one given, or nothing. Arguments: root, key, what `primacy generate` is told to print. */ -}}
 {{- define "primacy.generated" -}}
 {{- $root := index . 0 -}}{{- $key := index . 1 -}}
 {{- $text := get $root.Values $key -}}

@@ -51,6 +51,7 @@ type movement struct {
 
 // moved applies an election's rules to a change of its preference.
 func moved(r status.Report, e status.Election, was, is record.Preferred, x rules) movement {
+	e = freed(e)
 	m := movement{Election: e.Name, Before: was.String(), After: is.String(), Holder: e.Holder}
 	next := x.next(r, e, is)
 	if is.NoTakeover && e.Holder == "" {

@@ -68,6 +68,25 @@ func TestFreeLockWaitsForNoDelay(t *testing.T) {
 	}
 }
 
+// TestEndOfAHolder checks that a lock whose holder's session has ended counts as free, although the lock still names the holder.
+func TestEndOfAHolder(t *testing.T) {
+	r := twoRevisions("gone", "a")
+	r.Elections[0].State = status.Released
+	x := rulebook{}.rules("one")
+	x.timing.PreemptDelay = 10 * time.Second
+	withheld := record.Prefer("a")
+	withheld.Paused, withheld.NoTakeover = true, true
+	for want, was := range map[string][2]record.Preferred{
+		"one prefers a instead of a (paused, no takeover): it moves from nobody to old_00000001":                            {withheld, record.Prefer("a")},
+		"one prefers a (paused, no takeover) instead of a: it stays without a leader":                                       {record.Prefer("a"), withheld},
+		"one prefers c instead of a: no such member is ready, so it moves from nobody to one of old_00000001, new_00000001": {record.Prefer("a"), record.Prefer("c")},
+	} {
+		if got := moved(r, r.Elections[0], was[0], was[1], x).text(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 // TestNobodyTakesIt checks that an election without a leader moves to nobody while the group is paused without takeovers.
 func TestNobodyTakesIt(t *testing.T) {
 	r := twoRevisions("old", "a")

@@ -127,6 +127,7 @@ func (b rulebook) stays(election string) bool {
 // equally likely; nil if the holder stays. It follows the rule of package machine as far as we can see
 // from outside: among equals the holder chooses the member whose session it sees first.
 func (x rules) next(r status.Report, e status.Election, preferred record.Preferred) (next []status.Member) {
+	e = freed(e)
 	if preferred.State != record.PreferredSet && preferred.State != record.PreferredUnset || preferred.Pins(e.Holder) && !preferred.Drains(e.Holder) {
 		return nil // no member outranks the member to which the election is pinned
 	}
@@ -145,6 +146,14 @@ func (x rules) next(r status.Report, e status.Election, preferred record.Preferr
 		next = append(next, m)
 	}
 	return next
+}
+
+// freed is an election as members see it who may take its lock: the lock still names a holder whose session has ended.
+func freed(e status.Election) status.Election {
+	if e.State == status.Released {
+		e.Holder, e.Revision, e.Location = "", "", ""
+	}
+	return e
 }
 
 // outranks says whether a member outranks the holder of an election.

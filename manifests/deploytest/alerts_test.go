@@ -38,22 +38,30 @@ func leads(a, b, openB string) series {
 	}
 }
 
+// free adds for how long member b sees nobody lead.
+func free(s series, since string) series {
+	s[on("b", "primacy_election_leaderless_seconds", `group="edge", election="work"`)] = since
+	return s
+}
+
 var (
-	ofWork      = map[string]string{"namespace": "edge-system", "group": "edge", "election": "work"}
-	ofWorkInB   = map[string]string{"namespace": "edge-system", "group": "edge", "election": "work", "pod": "b"}
-	ofRunner    = map[string]string{"namespace": "edge-system", "election": "work", "runner": "heartbeat"}
-	ofGroup     = map[string]string{"namespace": "edge-system", "group": "edge"}
-	ofGroupInB  = map[string]string{"namespace": "edge-system", "group": "edge", "pod": "b"}
-	ofNamespace = map[string]string{"namespace": "edge-system"}
-	seen        = func(metric, labels, values string) series { return series{on("b", metric, labels): values} }
-	rollouts    = func(phase, is, moved string) series {
+	ofWork     = map[string]string{"namespace": "edge-system", "group": "edge", "election": "work"}
+	ofWorkInB  = map[string]string{"namespace": "edge-system", "group": "edge", "election": "work", "pod": "b"}
+	ofRunner   = map[string]string{"namespace": "edge-system", "election": "work", "runner": "heartbeat"}
+	ofGroup    = map[string]string{"namespace": "edge-system", "group": "edge"}
+	ofGroupInB = map[string]string{"namespace": "edge-system", "group": "edge", "pod": "b"}
+	seen       = func(metric, labels, values string) series { return series{on("b", metric, labels): values} }
+	rollouts   = func(phase, is, moved string) series {
 		return series{on("b", "primacy_rollout_phase", `phase="`+phase+`"`): is, on("b", "primacy_rollout_moved_elections", `job="primacy"`): moved}
 	}
 	stopped = func(of, seconds string) series {
 		return series{on("b", "primacy_runner_last_stop_seconds", `runner="heartbeat", kind="func", election="`+of+`"`): seconds}
 	}
-	stoppedIn = func(of string) map[string]string {
-		return map[string]string{"namespace": "edge-system", "election": of, "pod": "b", "runner": "heartbeat", "kind": "func"}
+	stalled = func(because string) map[string]string {
+		return map[string]string{"namespace": "edge-system", "because": because}
+	}
+	stoppedIn = func(of, grace string) map[string]string {
+		return map[string]string{"stop_grace": grace, "namespace": "edge-system", "election": of, "pod": "b", "runner": "heartbeat", "kind": "func"}
 	}
 )
 
@@ -74,7 +82,9 @@ var causes = []cause{
 		on("b", "primacy_election_leading", `group="core", election="work"`): "1x30", on("b", "primacy_election_failing_open", `group="core", election="work"`): "0x30",
 	}},
 	{alert: "PrimacyNoLeader", page: "no-leader", severity: "critical", summary: "no member leads work", labels: ofWork, at: "5m",
-		firing: leads("1 1 0x30", "0x30", "0x30"), silent: leads("1 1 0x30", "0 0 0 1x30", "0x30")},
+		firing: free(leads("1 1 0x30", "0x30", "0x30"), "0 0 30+60x30"), silent: free(leads("1 1 0x30", "0 0 0 1x30", "0x30"), "0x30")},
+	// The leader is not scraped, and the others see it.
+	{alert: "PrimacyNoLeader", silent: free(leads("1 1 0x30", "0x30", "0x30"), "0x30"), at: "5m"},
 	{alert: "PrimacyNoMember", page: "no-member", severity: "critical", summary: "Prometheus sees no member in namespace edge-system",
 		labels: map[string]string{"namespace": "edge-system"}, at: "10m",
 		firing: series{`primacy_elections_leading{namespace="other", pod="a", group="edge"}`: "1x30"}, silent: seen("primacy_elections_leading", `group="edge"`, "0x30")},
@@ -91,9 +101,9 @@ var causes = []cause{
 		firing: series{on("a", "primacy_runner_failures_total", `election="work", runner="heartbeat", kind="func", reason="error"`): "0+1x30"},
 		silent: series{on("a", "primacy_runner_failures_total", `election="work", runner="heartbeat", kind="func", reason="error"`): "0x10 1x30"}},
 	{alert: "PrimacyStopOverrun", page: "stop-overrun", severity: "warning", summary: "runner heartbeat of work took 6s to stop; its stopGrace is 5s",
-		labels: stoppedIn("work"), at: "20m", firing: stopped("work", "1x10 6x30"), silent: stopped("work", "1x10 4x30")},
+		labels: stoppedIn("work", "5s"), at: "20m", firing: stopped("work", "1x10 6x30"), silent: stopped("work", "1x10 4x30")},
 	{alert: "PrimacyStopOverrun", page: "stop-overrun", severity: "warning", summary: "runner heartbeat of slow took 4s to stop; its stopGrace is 2s",
-		labels: stoppedIn("slow"), at: "20m", firing: stopped("slow", "1x10 4x30"), silent: stopped("slow", "4x40")},
+		labels: stoppedIn("slow", "2s"), at: "20m", firing: stopped("slow", "1x10 4x30"), silent: stopped("slow", "4x40")},
 	{alert: "PrimacyHijack", page: "hijack", severity: "critical", summary: "somebody's writes to locks of group edge ended terms in the last 15 minutes",
 		labels: ofGroup, at: "20m", firing: seen("primacy_hijacks_total", `group="edge", reason="lock lost to another holder"`, "0x15 1x30"), silent: seen("primacy_hijacks_total", `group="edge", reason="lock lost to another holder"`, "0 0 1x40")},
 	{alert: "PrimacyDivided", page: "divided", severity: "warning", summary: "members of group edge see different preferred revisions",
@@ -104,12 +114,12 @@ var causes = []cause{
 		labels: map[string]string{"namespace": "edge-system", "pod": "b", "job": "primacy"}, at: "20m",
 		firing: seen("primacy_reload_refused", `job="primacy"`, "0x10 1x30"), silent: seen("primacy_reload_refused", `job="primacy"`, "1x10 0x30")},
 	{alert: "PrimacyRolloutStalled", page: "rollout-stalled", severity: "warning", summary: "the rollout in edge-system is Degraded: checks have failed",
-		labels: ofNamespace, at: "20m", firing: rollouts("Degraded", "1x40", "2x40"), silent: rollouts("Paused", "1x40", "2x40")},
+		labels: stalled("degraded"), at: "20m", firing: rollouts("Degraded", "1x40", "2x40"), silent: rollouts("Paused", "1x40", "2x40")},
 	{alert: "PrimacyRolloutStalled", page: "rollout-stalled", severity: "warning", summary: "the rollout in edge-system should move elections, and has moved none for 30 minutes",
-		labels: ofNamespace, at: "90m", firing: rollouts("Progressing", "1x100", "0x10 2x90"), silent: rollouts("Progressing", "1x100", "0x50 2x50")},
+		labels: stalled("still"), at: "90m", firing: rollouts("Progressing", "1x100", "0x10 2x90"), silent: rollouts("Progressing", "1x100", "0x50 2x50")},
 	// No controller begins it: there is none, or it lacks a right. Nobody counts what has moved then.
 	{alert: "PrimacyRolloutStalled", page: "rollout-stalled", severity: "warning", summary: "the rollout in edge-system should move elections, and has moved none for 30 minutes",
-		labels: ofNamespace, at: "90m", firing: seen("primacy_rollout_phase", `phase="Pending"`, "1x100"), silent: seen("primacy_rollout_phase", `phase="Pending"`, "1x20 0x80")},
+		labels: stalled("still"), at: "90m", firing: seen("primacy_rollout_phase", `phase="Pending"`, "1x100"), silent: seen("primacy_rollout_phase", `phase="Pending"`, "1x20 0x80")},
 	{alert: "PrimacyPreferenceStale", page: "preference-stale", severity: "warning", at: "20m",
 		summary: "b has not read the source default of preferred revisions for 10m 0s", labels: map[string]string{"namespace": "edge-system", "pod": "b", "source": "default"},
 		firing: series{on("b", "primacy_preferred_revision_age_seconds", `source="default"`): "0x10 60+60x30"},
@@ -170,7 +180,7 @@ func plays(t *testing.T, promtool, text string, causes []cause) map[string]bool 
 	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "rules.yaml"), rule.Spec)
-	t.Log(run(t, promtool, "check", "rules", filepath.Join(dir, "rules.yaml")))
+	t.Log(run(t, promtool, "check", "rules", "--lint-fatal", filepath.Join(dir, "rules.yaml")))
 
 	fired, names := map[string]bool{}, map[string]bool{}
 	var tests []any

@@ -182,7 +182,7 @@ func (m *Manager) Figures() Figures {
 	f.Transitions, f.Hijacks, f.SessionsEnded = maps.Clone(t.transitions), maps.Clone(t.hijacks), maps.Clone(t.ended)
 	f.Repairs = t.repairs
 	f.Members, f.Divided = t.sights.living(now)
-	ends := t.sights.ends()
+	ends := t.sights.ends(now)
 	preference := t.preference
 	t.mu.Unlock()
 
@@ -193,7 +193,7 @@ func (m *Manager) Figures() Figures {
 	follows := map[*member.Settings]bool{}
 	for _, e := range elections {
 		name := e.spec.Name
-		f.lead(e.status, now)
+		leads := f.lead(e.status, now)
 		if e.spec.Disabled {
 			continue
 		}
@@ -202,7 +202,7 @@ func (m *Manager) Figures() Figures {
 			f.Leaderless[name] = max(0, wall.Sub(since))
 			continue
 		}
-		if end, ended := ends[leader.Identity]; ended {
+		if end, ended := ends[leader.Identity]; ended && !leads {
 			f.Leaderless[name] = max(0, now.Sub(end))
 			continue
 		}
@@ -225,15 +225,15 @@ func (m *Manager) Figures() Figures {
 	return f
 }
 
-// lead counts an election if this member leads it. It is for very many, so it reads no clock.
-func (f *Figures) lead(s *Status, now record.Instant) {
+// lead counts an election if this member leads it, and says whether it does. It is for very many, so it reads no clock.
+func (f *Figures) lead(s *Status, now record.Instant) bool {
 	v := s.valid.Load()
 	if v == nil {
-		return
+		return false
 	}
 	left := v.until().Sub(now)
 	if left <= 0 {
-		return
+		return false
 	}
 	if f.Leading == 0 || left < f.UntilDeadline {
 		f.UntilDeadline = left
@@ -246,6 +246,7 @@ func (f *Figures) lead(s *Status, now record.Instant) {
 	if ok && h.Open != 0 && now >= h.Open {
 		f.FailingOpen++
 	}
+	return true
 }
 
 // leads is the leader, and since when.

@@ -133,18 +133,21 @@ func (t *tally) ends(s *sessionSeen, how Ending, gone record.Instant) {
 	t.ended[how]++
 }
 
-// endOf returns how the session of an identity ended, and since when its member was not at work; how is empty
-// while it has not ended, and for one that we never saw live. A session that is silent for too long has lapsed, even if the
-// watch does not show the end yet that we wrote ourselves.
+// over says how the session ended, and since when its member was not at work; how is empty while it has not ended. A session that is
+// silent for too long has lapsed, even if the watch does not show the end: somebody has yet to write it, or the store is away.
+func (s *sessionSeen) over(now record.Instant) (gone record.Instant, how Ending) {
+	if s.how == "" && now.Sub(s.heard) > s.lasts {
+		return s.heard, EndedByLapse
+	}
+	return s.gone, s.how
+}
+
+// endOf is over of the session of an identity; how is empty for one that we never saw live.
 func (s *sights) endOf(identity string, now record.Instant) (gone record.Instant, how Ending) {
 	for _, slot := range s.slots {
 		for _, one := range []*sessionSeen{slot.now, slot.before} {
-			switch {
-			case one == nil || one.identity != identity:
-			case one.how == "" && now.Sub(one.heard) > one.lasts:
-				return one.heard, EndedByLapse
-			default:
-				return one.gone, one.how
+			if one != nil && one.identity == identity {
+				return one.over(now)
 			}
 		}
 	}
@@ -152,12 +155,15 @@ func (s *sights) endOf(identity string, now record.Instant) (gone record.Instant
 }
 
 // ends returns all sessions that ended: since when their members were not at work, by identity.
-func (s *sights) ends() map[string]record.Instant {
+func (s *sights) ends(now record.Instant) map[string]record.Instant {
 	ends := map[string]record.Instant{}
 	for _, slot := range s.slots {
 		for _, one := range []*sessionSeen{slot.now, slot.before} {
-			if one != nil && one.how != "" {
-				ends[one.identity] = one.gone
+			if one == nil {
+				continue
+			}
+			if gone, how := one.over(now); how != "" {
+				ends[one.identity] = gone
 			}
 		}
 	}
@@ -169,7 +175,8 @@ func (s *sights) living(now record.Instant) (by map[string]int, divided bool) {
 	by = map[string]int{}
 	seen := map[string]bool{}
 	for _, slot := range s.slots {
-		if one := slot.now; one.how == "" && now.Sub(one.heard) <= one.lasts {
+		one := slot.now
+		if _, how := one.over(now); how == "" {
 			by[one.revision]++
 			seen[one.preference] = true
 		}

@@ -85,9 +85,10 @@ type alertGroup struct {
 }
 
 type alert struct {
-	Alert       string            `json:"alert"`
-	Expr        string            `json:"expr"`
-	For         string            `json:"for,omitempty"`
+	Alert string `json:"alert"`
+	Expr  string `json:"expr"`
+	For   string `json:"for,omitempty"`
+	// Labels are the severity, and what tells two alerts of one name apart.
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 }
@@ -145,7 +146,8 @@ func (a alertsOf) ofEachElection() []alert {
 			"sum by (namespace, group, election) (%s and %s == 0) > 1",
 			"{{ $value }} members lead {{ $labels.election }} at once", "primacy_election_leading", "primacy_election_failing_open"),
 		a.alert("PrimacyNoLeader", "no-leader", critical, a.mayBeFree(),
-			"sum by (namespace, group, election) (%s) == 0", "no member leads {{ $labels.election }}", "primacy_election_leading"),
+			"sum by (namespace, group, election) (%s) == 0 and max by (namespace, group, election) (%s) > 0", // the leader may only not be scraped
+			"no member leads {{ $labels.election }}", "primacy_election_leading", "primacy_election_leaderless_seconds"),
 	}
 	if a.mayFailOpen() {
 		all = append(all, a.alert("PrimacyFailingOpen", "failing-open", critical, 0,
@@ -193,8 +195,10 @@ func (a alertsOf) ofGroup() []alert {
 	}
 	phase := func(names string) string { return a.selected("primacy_rollout_phase", "phase=~"+strconv.Quote(names)) }
 	degraded := a.alert("PrimacyRolloutStalled", "rollout-stalled", warning, 0, "", "the rollout in {{ $labels.namespace }} is Degraded: checks have failed")
+	degraded.Labels["because"] = "degraded"
 	degraded.Expr = fmt.Sprintf("max by (namespace) (%s) == 1", phase("Degraded"))
 	still := a.alert("PrimacyRolloutStalled", "rollout-stalled", warning, 30*time.Minute, "", "the rollout in {{ $labels.namespace }} should move elections, and has moved none for 30 minutes")
+	still.Labels["because"] = "still"
 	still.Expr = fmt.Sprintf("max by (namespace) (%s) == 1 unless max by (namespace) (changes(%s[30m])) > 0", phase("Pending|Progressing"), a.selected("primacy_rollout_moved_elections")) // Pending: no controller begins it
 	return append(all, degraded, still)
 }
@@ -271,6 +275,7 @@ func (a alertsOf) stopOverruns() (all []alert) {
 			which = []string{"election=~" + strconv.Quote(strings.Join(elections[grace], "|"))}
 		}
 		r := a.alert("PrimacyStopOverrun", "stop-overrun", warning, 0, "", "")
+		r.Labels["stop_grace"] = grace.String()
 		took := a.selected("primacy_runner_last_stop_seconds", which...)
 		r.Expr = fmt.Sprintf("%[1]s > %[2]g unless %[1]s == %[1]s offset 15m", took, grace.Seconds())
 		r.Annotations["summary"] = fmt.Sprintf("runner {{ $labels.runner }} of {{ $labels.election }} took {{ $value | humanizeDuration }} to stop; its stopGrace is %v", grace)

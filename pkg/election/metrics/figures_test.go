@@ -339,6 +339,29 @@ func TestBeats(t *testing.T) {
 	})
 }
 
+// TestLeaderlessInAnOutage checks that members that see nothing know that the term is over.
+func TestLeaderlessInAnOutage(t *testing.T) {
+	inWorld(t, func(w *world) {
+		a := w.join("a", "stable", "", nil)
+		b := w.join("b", "stable", "", nil)
+		a.cutOff()
+		b.cutOff()
+		w.after(30 * time.Second)
+		for name, one := range map[string]*player{"leader": a, "follower": b} {
+			if free := one.value("primacy_leaderless_seconds"); !(free >= 30 && free < 40) {
+				t.Errorf("%s: %g s without a leader", name, free)
+			}
+			one.is(1, "primacy_elections_leaderless")
+		}
+		a.store.Heal()
+		b.store.Heal()
+		w.after(30 * time.Second)
+		b.is(0, "primacy_leaderless_seconds")
+		a.leave()
+		b.leave()
+	})
+}
+
 // TestLeaderless checks that the time without a leader grows, and ends.
 func TestLeaderless(t *testing.T) {
 	inWorld(t, func(w *world) {

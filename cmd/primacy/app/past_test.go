@@ -50,7 +50,7 @@ func TestPastOfAnElection(t *testing.T) {
 	for _, p := range pastOf(e, r, plan) {
 		fmt.Fprintln(&got, strings.Join(p.cells()[1:], " | "))
 	}
-	want := `Took | dns | a_1 | no owner of the lock was known, and members had waited that out
+	want := `Took | dns | a_1 | no owner of the lock was known: it was new, or members had waited that out
 RolloutEnded | - | - | 1 -> 2: Complete
 Released | dns | a_1 | member is leaving
 Took | dns | b_2 | nobody held the lock

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,12 @@ All views say that the group is paused, by whom and until when.
 		Example: `  primacy pause --for 2h
   primacy pause --for 10m --no-takeover
   primacy resume`,
-		Args: noArguments,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{fmt.Errorf("unexpected argument %[1]q: a pause is for the whole group (primacy pin %[1]s --member HOLDER keeps one election where it is)", args[0])}
+			}
+			return nil
+		},
 	}
 	ways := addSteerWays(c.Flags())
 	c.Flags().DurationVar(&lasts, "for", 0, "when the pause ends by itself (0: never)")

@@ -129,6 +129,9 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	if !r.rulebook.configured {
 		analysis.Notes = append(analysis.Notes, unseen)
 	}
+	if !slices.ContainsFunc(next.Rollout.Steps, givesTime) {
+		analysis.Notes = append(analysis.Notes, "no step waits, so the rollout is promoted as soon as all elections have moved, and checks, which end then, see nothing of their work (put a pause or an analysis between the steps)")
+	}
 	analysis.Notes = append(append(analysis.Notes, view.Standing(stored.Plan)...), report.Notes...)
 	analysis.DryRun, analysis.Group = s.dry, r.group
 	if s.dry || s.format == outputText {
@@ -147,6 +150,9 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	}
 	return r.say("started (primacy rollout status -w shows how it goes)")
 }
+
+// givesTime says whether a step gives the checks time to see how the work of the canary goes.
+func givesTime(s rollout.Step) bool { return s.Pause != nil || s.Analysis != nil }
 
 // withEnd adds the other way out to the refusal of a canary that an earlier rollout blocks.
 func withEnd(err error, p rollout.Plan, canary string) error {

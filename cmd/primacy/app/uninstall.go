@@ -107,7 +107,7 @@ const whatSession = "session"
 // failed adds to a refusal what this command needs, which is less than members need, and more.
 func (u *uninstallCommand) failed(err error) error {
 	if denied(err) {
-		return fmt.Errorf("%w; uninstall needs list, watch, get and delete on leases and configmaps, and update on leases if a dead member holds one", u.statusCommand.failed(err))
+		return fmt.Errorf("%w; uninstall needs list, watch, get and delete on leases and configmaps, and update on leases if a dead member holds one; if there is a lock policy or a fence policy, delete it first", u.statusCommand.failed(err))
 	}
 	return u.statusCommand.failed(err)
 }

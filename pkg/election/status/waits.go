@@ -118,7 +118,7 @@ func (t Transition) Meaning() string {
 	case machine.Foreign.String():
 		return "an elector that is not Primacy held the lock"
 	case machine.Unowned.String():
-		return "no owner of the lock was known, and members had waited that out"
+		return "no owner of the lock was known: it was new, or members had waited that out"
 	}
 	return ""
 }

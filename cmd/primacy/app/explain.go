@@ -98,12 +98,14 @@ func (g *groupCommand) explain(ctx context.Context, election string) (explanatio
 
 // readDefault takes the default from the ConfigMap that has it, if the configuration names one.
 func (g *groupCommand) readDefault(ctx context.Context, f *facts) {
-	s := steerCommand{groupCommand: *g}
-	key, err := s.defaultKey()
-	if err != nil {
-		return // there is no configuration, or the default is elsewhere
+	if c := g.process.Configuration; c == nil || c.DefaultRevision == nil || c.DefaultRevision.Kind != kindConfigMap {
+		return
 	}
-	stored, err := configmap.Get(ctx, g.core, key)
+	key, err := g.defaultKey()
+	stored := ""
+	if err == nil {
+		stored, err = configmap.Get(ctx, g.core, key)
+	}
 	if err == nil && stored != "" {
 		err = revisions.Check(stored)
 	}

@@ -162,8 +162,8 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 }
 
 // defaultKey is the ConfigMap key from which the configuration reads the default revision.
-func (s *steerCommand) defaultKey() (configmap.Key, error) {
-	c := s.process.Configuration
+func (g *groupCommand) defaultKey() (configmap.Key, error) {
+	c := g.process.Configuration
 	switch {
 	case c == nil:
 		return configmap.Key{}, &usageError{errors.New("which ConfigMap has the default revision? (give --config FILE, or set PRIMACY_CONFIG)")}
@@ -172,6 +172,6 @@ func (s *steerCommand) defaultKey() (configmap.Key, error) {
 	case c.DefaultRevision.Kind != kindConfigMap:
 		return configmap.Key{}, fmt.Errorf("the default revision comes from %s, which is not set with this command (change it there)", c.DefaultRevision.Kind)
 	}
-	key, err := configmap.KeyIn(c.DefaultRevision.Node, s.namespace)
+	key, err := configmap.KeyIn(c.DefaultRevision.Node, g.namespace)
 	return key, c.Within(*c.DefaultRevision, err)
 }

@@ -8,13 +8,11 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
-// forcedTo is the member to which the holder is asked to hand over by force, if the holder obeys: it lives and is ready.
-func (x *explaining) forcedTo() (m status.Member, obeyed bool) {
-	i := slices.IndexFunc(x.report.Members, func(m status.Member) bool { return m.Identity == x.election.ForcedTo && x.rules.mayLead(m, x.election) })
-	if i < 0 || x.preferred.NoTakeover {
-		return m, false
-	}
-	return x.report.Members[i], true
+// obeysForce says whether the holder hands over to the member to which it is asked to by force: that one lives and is ready.
+func (x *explaining) obeysForce() bool {
+	return !x.preferred.NoTakeover && slices.ContainsFunc(x.report.Members, func(m status.Member) bool {
+		return m.Identity == x.election.ForcedTo && x.rules.mayLead(m, x.election)
+	})
 }
 
 // judgeForced judges an election whose leader is asked to hand over by force.
@@ -22,7 +20,7 @@ func (x *explaining) judgeForced() judgement {
 	who, to := x.holderName(), view.NameOf(x.election.ForcedTo)
 	summary := fmt.Sprintf("%s leads, and is asked by force to hand over to %s, whatever it sees as preferred.", who, to)
 	takesBack := whatIf{What: fmt.Sprintf("somebody takes the request back (primacy handover %s --force --to %s)", x.election.Name, who)}
-	if _, obeyed := x.forcedTo(); !obeyed {
+	if !x.obeysForce() {
 		return judgement{verdictStuck, summary + fmt.Sprintf(" It leads on, since %s does not live, is not ready, or would not take the lock.", to),
 			[]whatIf{{What: to + " is ready"}, takesBack}}
 	}

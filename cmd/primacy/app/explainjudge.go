@@ -46,7 +46,7 @@ func (x *explaining) judge() judgement {
 	case x.leads():
 		return x.judgeLeader()
 	case x.heldBy != "":
-		return x.judgeShared()
+		return x.judgeOtherGroup()
 	case e.State == status.Foreign:
 		return x.judgeForeign()
 	case len(x.next) == 0 && e.State != status.Claiming:
@@ -144,8 +144,8 @@ func (x *explaining) judgeLeader() judgement {
 	switch {
 	case x.ignores():
 		why = fmt.Sprintf("the policy %s does not look at revisions, and nobody outranks it", x.rules.policy)
-		if x.rules.only != "" {
-			why = "this election is for members of revision " + x.rules.only + " only, and nobody outranks it"
+		if x.rules.onlyRevision != "" {
+			why = "this election is for members of revision " + x.rules.onlyRevision + " only, and nobody outranks it"
 		}
 	case x.preferred.Member != "":
 		why = "the election is pinned to it"
@@ -357,7 +357,7 @@ func (x *explaining) why(m status.Member) string {
 	case x.lacksElection(m):
 		return "It takes no part: it refused the configuration that has this election."
 	case !x.rules.takesPart(m):
-		return "It takes no part: this election is for members of revision " + x.rules.only + "."
+		return "It takes no part: this election is for members of revision " + x.rules.onlyRevision + "."
 	case x.preferred.Blocked != "" && m.Revision == x.preferred.Blocked:
 		return fmt.Sprintf("It does not lead: its revision %s was taken back by the rollout.", m.Revision)
 	case !m.Ready:

@@ -6,6 +6,6 @@ import "github.com/primacy-dev/primacy/pkg/election/lock"
 // member refuse the configuration that has it.
 func (s *situation) refusedBy(session lock.Entry, only string) {
 	s.unlocked()
-	s.rules.only = only
+	s.rules.onlyRevision = only
 	session.Record.Member.Lags = refusedLag + "primacy.yaml:9:3: elections[1].runners[0].exec.command: no such file"
 }

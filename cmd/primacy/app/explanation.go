@@ -225,7 +225,7 @@ func (x *explaining) living(members []status.Member) (all []status.Member) {
 
 // ignores says whether it does not matter to the election which revision is preferred.
 func (x *explaining) ignores() bool {
-	return x.preferred.Member == "" && (x.rules.only != "" || !priority.FollowsRevision(x.rules.policy))
+	return x.preferred.Member == "" && (x.rules.onlyRevision != "" || !priority.FollowsRevision(x.rules.policy))
 }
 
 // wanted says whether a member is what the election prefers.

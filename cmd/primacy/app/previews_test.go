@@ -227,7 +227,7 @@ func TestPlantedDifferencesAreSeen(t *testing.T) {
 		for name, lie := range map[string]func(*rules){
 			"policy":  func(r *rules) { r.policy = priority.None{} },
 			"minHold": func(r *rules) { r.timing.MinHold, r.timing.PreemptDelay = 0, 0 },
-			"scope":   func(r *rules) { r.only = "" },
+			"scope":   func(r *rules) { r.onlyRevision = "" },
 		} {
 			y := &tally{t: t}
 			p.steered(y, "revision set green", func(r status.Report) effect {

@@ -224,7 +224,7 @@ func seenOf(group string, plan rollout.Plan, r status.Report, canary string, kno
 	}
 	for _, e := range r.Elections {
 		x := known.rules(e.Name)
-		if x.only != "" {
+		if x.onlyRevision != "" {
 			continue // each revision has its own such election
 		}
 		one := rollout.Election{Name: e.Name}

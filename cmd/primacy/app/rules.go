@@ -31,8 +31,8 @@ type rules struct {
 	onDeathLease bool
 	// sharedWith are the electors that are not Primacy and may hold the lock, too.
 	sharedWith config.SharedWith
-	// only is the revision whose members take part; empty for all.
-	only string
+	// onlyRevision is the revision whose members take part; empty for all.
+	onlyRevision string
 }
 
 // rulebook holds the rules of a group's elections. The zero rulebook has no rules, and supposes the
@@ -75,7 +75,7 @@ func (b rulebook) rules(election string) rules {
 		for name, scoped := range b.scoped {
 			if revision, is := strings.CutPrefix(election, name+"-"); is && len(name) > len(longest) {
 				longest, r = name, scoped
-				r.only = revision
+				r.onlyRevision = revision
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func (b rulebook) stolen(p rollout.Plan) []string {
 // stays says whether no rollout moves the election.
 func (b rulebook) stays(election string) bool {
 	r := b.rules(election)
-	return r.only != "" || !priority.FollowsRevision(r.policy)
+	return r.onlyRevision != "" || !priority.FollowsRevision(r.policy)
 }
 
 // next are the members of which one would take the lead of an election under the given preference, all
@@ -206,7 +206,7 @@ func (x rules) waits() status.Waits {
 }
 
 // takesPart says whether an election is open to a member's revision.
-func (x rules) takesPart(m status.Member) bool { return x.only == "" || m.Revision == x.only }
+func (x rules) takesPart(m status.Member) bool { return x.onlyRevision == "" || m.Revision == x.onlyRevision }
 
 // stands says whether a member's work in an election has not failed lately, and is ready.
 func stands(m status.Member, e status.Election) bool {

@@ -18,7 +18,7 @@ func (s *steerCommand) outside(e status.Election, m status.Member) string {
 	host := record.HostOf(m.Identity)
 	switch x := s.rulebook.rules(e.Name); {
 	case !x.takesPart(m):
-		return host + " takes no part: this election is for members of revision " + x.only
+		return host + " takes no part: this election is for members of revision " + x.onlyRevision
 	case s.unlike(e, m) && m.Revision != s.holderOf(e).Revision && strings.HasSuffix(e.Name, "-"+s.holderOf(e).Revision):
 		return fmt.Sprintf("%s seems to take no part: by its name, this election is for members of revision %s, and %s and %s do not have the same elections (--config says which elections have scope: revision)",
 			host, s.holderOf(e).Revision, host, view.NameOf(e.Holder))

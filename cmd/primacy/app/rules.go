@@ -206,7 +206,9 @@ func (x rules) waits() status.Waits {
 }
 
 // takesPart says whether an election is open to a member's revision.
-func (x rules) takesPart(m status.Member) bool { return x.onlyRevision == "" || m.Revision == x.onlyRevision }
+func (x rules) takesPart(m status.Member) bool {
+	return x.onlyRevision == "" || m.Revision == x.onlyRevision
+}
 
 // stands says whether a member's work in an election has not failed lately, and is ready.
 func stands(m status.Member, e status.Election) bool {

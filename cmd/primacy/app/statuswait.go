@@ -130,6 +130,9 @@ func (s *statusCommand) wait(ctx context.Context, g goal, timeout time.Duration)
 				continue // no revision moves it
 			}
 			if why := g.unmet(e); why != "" {
+				if s.rulebook.configured && !s.rulebook.has(e.Name) {
+					why += " (the configuration has no such election: primacy gc lists what is left of it)"
+				}
 				missing = append(missing, why)
 			}
 		}

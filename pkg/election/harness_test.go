@@ -15,17 +15,10 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
-
-// bubbleClock is the virtual clock of a synctest bubble.
-type bubbleClock struct{ start time.Time }
-
-func newBubbleClock() bubbleClock { return bubbleClock{time.Now()} }
-
-func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.start)) + 1 }
-func (c bubbleClock) Wall() time.Time     { return time.Now() }
 
 // span is one stretch of work, by the runner's own clock.
 type span struct {
@@ -189,7 +182,7 @@ type member struct {
 
 type group struct {
 	t     *testing.T
-	clock bubbleClock
+	clock clocktest.Bubble
 	realm *memory.Realm
 	judge *judge
 	names []string // elections
@@ -202,7 +195,7 @@ type group struct {
 }
 
 func newGroup(t *testing.T, elections ...string) *group {
-	c := newBubbleClock()
+	c := clocktest.Bubble{}
 	return &group{t: t, clock: c, realm: memory.New(c), judge: newJudge(), names: elections}
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -135,7 +136,7 @@ func TestListByNameOfOthersOnly(t *testing.T) {
 // heldClock is a clock that holds the host up whenever it reads the time, which it does before and after
 // everything it does. Guards, runners, requests and watches go on.
 type heldClock struct {
-	bubbleClock
+	clocktest.Bubble
 	driver atomic.Uintptr
 	hold   atomic.Pointer[func() holdUp]
 }
@@ -146,7 +147,7 @@ type holdUp struct {
 	stale bool
 }
 
-func newHeldClock(c bubbleClock) *heldClock { return &heldClock{bubbleClock: c} }
+func newHeldClock(c clocktest.Bubble) *heldClock { return &heldClock{Bubble: c} }
 
 // drive makes the calling goroutine the one that is held up.
 func (c *heldClock) drive() { c.driver.Store(goroutine()) }
@@ -176,9 +177,9 @@ func (c *heldClock) once(within string, h holdUp) {
 func (c *heldClock) Now() record.Instant {
 	f := c.hold.Load()
 	if f == nil || goroutine() != c.driver.Load() {
-		return c.bubbleClock.Now()
+		return c.Bubble.Now()
 	}
-	before := c.bubbleClock.Now()
+	before := c.Bubble.Now()
 	h := (*f)()
 	if h.d <= 0 || underLock() {
 		return before
@@ -187,7 +188,7 @@ func (c *heldClock) Now() record.Instant {
 	if h.stale {
 		return before
 	}
-	return c.bubbleClock.Now()
+	return c.Bubble.Now()
 }
 
 // underLock says whether the caller reads the clock inside the lock of a work, a reach or a status: a goroutine

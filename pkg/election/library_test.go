@@ -18,13 +18,14 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // alone is a configuration of a member in a realm of its own.
 func alone() election.Config {
-	c := newBubbleClock()
+	c := clocktest.Bubble{}
 	return election.Config{
 		Group: "edge", Host: "m1", Member: election.Member{Revision: "stable"}, Locks: memory.New(c).Store(), Clock: c, Log: zap.NewNop(),
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -17,11 +18,11 @@ import (
 
 // offsetClock has a wall clock that is wrong by an offset, which a test may change.
 type offsetClock struct {
-	bubbleClock
+	clocktest.Bubble
 	by *atomic.Int64
 }
 
-func (c offsetClock) Wall() time.Time { return c.bubbleClock.Wall().Add(time.Duration(c.by.Load())) }
+func (c offsetClock) Wall() time.Time { return c.Bubble.Wall().Add(time.Duration(c.by.Load())) }
 
 func ranged(c *election.Config, s *election.Spec) { s.Range = true }
 
@@ -265,11 +266,11 @@ func TestRangeOfALostTake(t *testing.T) {
 // TestRangesAreRefused checks that a Spec that combines ranges or failing open with what rules them out
 // is refused.
 func TestRangesAreRefused(t *testing.T) {
-	m, err := election.NewManager(election.Config{Group: "edge", Host: "m", Member: election.Member{Revision: "r"}, Locks: memory.New(newBubbleClock()).Store()})
+	m, err := election.NewManager(election.Config{Group: "edge", Host: "m", Member: election.Member{Revision: "r"}, Locks: memory.New(clocktest.Bubble{}).Store()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := memory.New(newBubbleClock()).Store()
+	other := memory.New(clocktest.Bubble{}).Store()
 	shared := machine.Foreigners{Sharing: machine.SharedWithClientGo}
 	open := machine.Outage{Mode: machine.OutageFailOpen}
 	for name, spec := range map[string]election.Spec{

@@ -7,15 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
-
-// bubbleClock shows the time of a bubble.
-type bubbleClock struct{ start time.Time }
-
-func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.start)) }
-func (c bubbleClock) Wall() time.Time     { return time.Now() }
 
 // byBeats is the work of a term that the beats of a session extend; it records when it was told to stop.
 type byBeats struct {
@@ -24,7 +19,7 @@ type byBeats struct {
 	over chan struct{}
 }
 
-func beginByBeats(t *testing.T, c bubbleClock, r *reach, grace time.Duration) byBeats {
+func beginByBeats(t *testing.T, c clocktest.Bubble, r *reach, grace time.Duration) byBeats {
 	t.Helper()
 	b := byBeats{told: make(chan record.Instant, 1), over: make(chan struct{})}
 	var wg sync.WaitGroup
@@ -50,13 +45,16 @@ func (b byBeats) ended(t *testing.T) {
 	}
 }
 
-func after(d time.Duration) record.Instant { return record.Instant(d) }
+// after is so long after the beginning of a bubble, which testing/synctest documents.
+func after(d time.Duration) record.Instant {
+	return record.Instant(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()).Add(d)
+}
 
 // TestTermsGoByOneReach checks that one beat extends all terms that beats keep alive, and that, without
 // further beats, each term is stopped in its own time.
 func TestTermsGoByOneReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := bubbleClock{time.Now()}
+		c := clocktest.Bubble{}
 		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		long, short := beginByBeats(t, c, r, 3*time.Second), beginByBeats(t, c, r, time.Second)
 		defer close(long.over)
@@ -99,7 +97,7 @@ func TestTermsGoByOneReach(t *testing.T) {
 // that were not told to stop, and no others.
 func TestABeatInTheLastMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := bubbleClock{time.Now()}
+		c := clocktest.Bubble{}
 		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		long, short := beginByBeats(t, c, r, 3*time.Second), beginByBeats(t, c, r, time.Second)
 		defer close(short.over)
@@ -130,7 +128,7 @@ func TestABeatInTheLastMoment(t *testing.T) {
 // TestJoinsLate checks that a work that joins after the common guard has run keeps its own deadline.
 func TestJoinsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := bubbleClock{time.Now()}
+		c := clocktest.Bubble{}
 		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		long, other := beginByBeats(t, c, r, 5*time.Second), beginByBeats(t, c, r, 2*time.Second)
 		defer close(long.over)
@@ -148,7 +146,7 @@ func TestJoinsLate(t *testing.T) {
 // grace joins.
 func TestALongerGraceJoins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := bubbleClock{time.Now()}
+		c := clocktest.Bubble{}
 		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		short, long := beginByBeats(t, c, r, time.Second), beginByBeats(t, c, r, 3*time.Second)
 		defer close(long.over)
@@ -164,7 +162,7 @@ func TestALongerGraceJoins(t *testing.T) {
 // no work that has returned. A waiter for a beat wakes up when the work's own lock gives its deadline.
 func TestLeavesTheReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := bubbleClock{time.Now()}
+		c := clocktest.Bubble{}
 		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		w, returns := beginByBeats(t, c, r, time.Second), beginByBeats(t, c, r, time.Second)
 		own := beginByBeats(t, c, r, time.Second)
@@ -198,7 +196,7 @@ func TestLeavesTheReach(t *testing.T) {
 // TestTermsOfBeforeAGap checks that after a gap between the beats no earlier term is extended.
 func TestTermsOfBeforeAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := bubbleClock{time.Now()}
+		c := clocktest.Bubble{}
 		h := &host{m: &Manager{tally: newTally()}, cfg: &Config{Clock: c}, works: map[member.ID]*work{}, entrants: map[member.ID]*entrant{}}
 		h.publish(member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		w := beginByBeats(t, c, h.reach, 3*time.Second)
@@ -214,9 +212,9 @@ func TestTermsOfBeforeAGap(t *testing.T) {
 // TestStatusByBeats checks that the published deadline of a term that beats extend follows the last beat.
 func TestStatusByBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := bubbleClock{time.Now()}
+		c := clocktest.Bubble{}
 		s := newStatus("a", newShared(c))
-		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
+		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second), Sent: after(0)})
 		s.begin(7, r.deadline())
 		s.goBy(r, 5*time.Second)
 		ended := make(chan record.Instant, 1)
@@ -250,7 +248,7 @@ func TestStatusByBeats(t *testing.T) {
 // gave it, although nobody asked for the term since the last beat.
 func TestAnEarlierDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := bubbleClock{time.Now()}
+		c := clocktest.Bubble{}
 		s := newStatus("a", newShared(c))
 		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		s.begin(7, r.deadline())

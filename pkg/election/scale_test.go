@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -77,7 +78,7 @@ func (w *wire) decoded(e lock.Entry) lock.Entry {
 // crowd is a set of managers with many elections without runners, in a bubble.
 type crowd struct {
 	t        *testing.T
-	clock    bubbleClock
+	clock    clocktest.Bubble
 	realm    *memory.Realm
 	n        int
 	wires    []*wire
@@ -87,7 +88,7 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T, n int) *crowd {
-	c := newBubbleClock()
+	c := clocktest.Bubble{}
 	return &crowd{t: t, clock: c, realm: memory.New(c), n: n}
 }
 

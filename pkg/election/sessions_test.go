@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -368,14 +369,14 @@ func TestSessionIsTamperedWith(t *testing.T) {
 }
 
 func TestRenewalBySessionIsRefused(t *testing.T) {
-	realm := memory.New(newBubbleClock())
+	realm := memory.New(clocktest.Bubble{})
 	m, err := election.NewManager(election.Config{Group: "edge", Host: "m1", Member: election.Member{Revision: "r"}, Locks: realm.Store()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	timing, _ := record.Profile("fast")
 	for want, spec := range map[string]election.Spec{
-		"sessions are Leases": {Locks: memory.New(newBubbleClock()).Store()},
+		"sessions are Leases": {Locks: memory.New(clocktest.Bubble{}).Store()},
 		"sessions are shared": {Timing: timing},
 		"unknown renewal":     {Renewal: "daily"},
 		"is being migrated":   {MigrateFrom: &election.LockRef{Lock: "old", Locks: realm.Store()}},

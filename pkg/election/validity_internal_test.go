@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -123,7 +124,7 @@ func TestACallbackOfTheEndUsesTheTerm(t *testing.T) {
 func TestACallbackThatBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const works = 20
-		c := bubbleClock{time.Now()}
+		c := clocktest.Bubble{}
 		r := newReach(c, member.Beat{Since: 1, Deadline: after(10 * time.Second)})
 		release := make(chan struct{})
 		var wg sync.WaitGroup

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/strict"
@@ -46,7 +47,7 @@ func (d *diary) count(line string) int {
 // stage has members that always run one work, on one store.
 type stage struct {
 	t     *testing.T
-	clock bubble
+	clock clocktest.Bubble
 	realm *memory.Realm
 	diary diary
 	// deleted: the next term ends because its lock is deleted.
@@ -54,7 +55,7 @@ type stage struct {
 }
 
 func newStage(t *testing.T) *stage {
-	c := bubble{time.Now()}
+	c := clocktest.Bubble{}
 	return &stage{t: t, clock: c, realm: memory.New(c)}
 }
 

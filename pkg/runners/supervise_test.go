@@ -16,22 +16,17 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners"
 )
-
-// bubble is the clock of a synctest bubble.
-type bubble struct{ began time.Time }
-
-func (b bubble) Now() record.Instant { return record.Instant(1 + time.Since(b.began)) }
-func (b bubble) Wall() time.Time     { return time.Now() }
 
 var errBad = errors.New("bad luck")
 
 // shop supervises children in a synctest bubble.
 type shop struct {
 	*testing.T
-	clock  bubble
+	clock  clocktest.Bubble
 	extend func(record.Instant) // grants its term a later deadline
 	logs   *observer.ObservedLogs
 	cancel context.CancelCauseFunc
@@ -45,7 +40,7 @@ func open(t *testing.T, children ...runners.Child) *shop {
 
 // openCounted is open with figures.
 func openCounted(t *testing.T, figures *runners.Figures, children ...runners.Child) *shop {
-	s := &shop{T: t, clock: bubble{time.Now()}, done: make(chan error, 1)}
+	s := &shop{T: t, clock: clocktest.Bubble{}, done: make(chan error, 1)}
 	core, logs := observer.New(zapcore.DebugLevel)
 	s.logs = logs
 	runner := runners.Supervise(children, runners.Supervision{
@@ -359,8 +354,8 @@ func TestJitterStaysWithinAFifth(t *testing.T) {
 			runner := runners.Supervise([]runners.Child{child("bad", func(context.Context, election.Term) error {
 				starts = append(starts, time.Now())
 				return errBad
-			})}, runners.Supervision{Clock: bubble{time.Now()}, Random: func() float64 { return random }, Restart: runners.Restart{Failures: 2}})
-			term, _ := election.NewTerm(election.Term{}, record.Instant(time.Hour))
+			})}, runners.Supervision{Clock: clocktest.Bubble{}, Random: func() float64 { return random }, Restart: runners.Restart{Failures: 2}})
+			term, _ := election.NewTerm(election.Term{}, clocktest.Bubble{}.Now().Add(time.Hour))
 			if err := runner.Run(t.Context(), term); !errors.Is(err, errBad) {
 				t.Errorf("Run returned %v", err)
 			}

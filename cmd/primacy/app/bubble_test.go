@@ -17,6 +17,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
@@ -121,7 +122,7 @@ type bubble struct {
 }
 
 func newBubble(t *testing.T) *bubble {
-	c := bubbleClock{}
+	c := clocktest.Bubble{}
 	return &bubble{t: t, began: time.Now(), leases: memory.New(c), maps: memory.New(c), configMaps: mapstest.New(), journal: &journal{work: map[string][]*stretch{}}, dir: t.TempDir()}
 }
 
@@ -198,7 +199,7 @@ func (b *bubble) start(name, document string, flags ...string) *follower {
 		{kind: "Lease"}: leases, {kind: "ConfigMap"}: maps,
 	}}
 	f.member, _, err = wiring{
-		process: p, name: name, maps: b.configMaps, clock: bubbleClock{}, abort: func(err error) { b.t.Errorf("%s: aborted: %v", name, err) },
+		process: p, name: name, maps: b.configMaps, clock: clocktest.Bubble{}, abort: func(err error) { b.t.Errorf("%s: aborted: %v", name, err) },
 		planner: planner{runners: a.runners, sources: sourceKinds(sourceClients{core: b.configMaps}), locks: locks, namespace: "default", log: log},
 	}.member(context.Background())
 	if err != nil {

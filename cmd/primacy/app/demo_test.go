@@ -10,14 +10,9 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
-
-// bubbleClock is the clock of a testing/synctest bubble.
-type bubbleClock struct{}
-
-func (bubbleClock) Now() record.Instant { return record.Instant(time.Now().UnixNano()) }
-func (bubbleClock) Wall() time.Time     { return time.Now() }
 
 func demoEnvironment(deadline record.Instant) func(string) string {
 	return func(name string) string {
@@ -44,13 +39,13 @@ func TestDemoWriter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				deadline := bubbleClock{}.Now().Add(2500 * time.Millisecond)
+				deadline := clocktest.Bubble{}.Now().Add(2500 * time.Millisecond)
 				w, err := newDemoTerm(demoEnvironment(deadline), time.Second)
 				if err != nil {
 					t.Fatal(err)
 				}
 				pipe, primacy := io.Pipe()
-				w.clock, w.extensions = bubbleClock{}, pipe
+				w.clock, w.extensions = clocktest.Bubble{}, pipe
 				ctx, stop := context.WithTimeout(t.Context(), tt.stop)
 				defer stop()
 				if tt.extend {

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
@@ -86,7 +87,7 @@ func TestTheLockThatDecidesIsAskedLast(t *testing.T) {
 func TestTwoAskTheSameByForce(t *testing.T) {
 	const holder, nominee = "old_00000001", "new_00000001"
 	synctest.Test(t, func(t *testing.T) {
-		realm := memory.New(bubbleClock{})
+		realm := memory.New(clocktest.Bubble{})
 		held := record.Record{
 			Holder: holder, Duration: 15 * time.Second, Transitions: 1, Token: 7, Group: "edge", Election: "one",
 			Mark: &record.Mark{Identity: holder, Transitions: 1, Beat: 1, Duration: 15 * time.Second, Renewal: record.RenewalRecord},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -29,7 +30,7 @@ func (deniedWrites) Put(_ context.Context, name string, _ record.Record, _ recor
 func leftBehind(t *testing.T) (*memory.Realm, []status.Election) {
 	t.Helper()
 	const lease = 15 * time.Second
-	realm := memory.New(bubbleClock{})
+	realm := memory.New(clocktest.Bubble{})
 	write := func(name string, r record.Record) {
 		if _, err := realm.Write(name, r, record.Version{}); err != nil {
 			t.Fatal(err)
@@ -62,7 +63,7 @@ func TestHandbackWaitsForAllHoldersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		realm, chosen := leftBehind(t)
 		var dry dryRun
-		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
+		h := handbackCommand{clock: clocktest.Bubble{}, dry: &dry}
 		h.notes, h.realm = io.Discard, status.Realm{Leases: realm.Store()}
 		begun := time.Now()
 		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Leases: h.realm.Leases, By: "operator"}, chosen)
@@ -82,7 +83,7 @@ func TestHandbackThatIsDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		realm, chosen := leftBehind(t)
 		var dry dryRun
-		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
+		h := handbackCommand{clock: clocktest.Bubble{}, dry: &dry}
 		h.notes, h.realm = io.Discard, status.Realm{Leases: deniedWrites{realm.Store()}}
 		all, err := h.handBack(t.Context(), election.Handback{Clock: h.clock, Leases: h.realm.Leases, By: "operator"}, chosen)
 		if !errors.Is(err, lock.ErrDenied) || strings.Count(err.Error(), "denied") != 1 ||
@@ -123,7 +124,7 @@ func TestHandbackReleasesAllLocks(t *testing.T) {
 			{Ref: status.Ref{Kind: status.ConfigMap, Name: "e0"}, State: status.Released},
 		}
 		var dry dryRun
-		h := handbackCommand{clock: bubbleClock{}, dry: &dry, elections: []string{"e0"}}
+		h := handbackCommand{clock: clocktest.Bubble{}, dry: &dry, elections: []string{"e0"}}
 		h.notes, h.realm = io.Discard, status.Realm{Leases: realm.Store()}
 		chosen, err := h.choose(status.Report{Elections: []status.Election{renamed}})
 		if err != nil {
@@ -152,9 +153,9 @@ func TestHandbackInAnotherNamespace(t *testing.T) {
 			chosen[i].Namespace = "edge"
 		}
 		var dry dryRun
-		h := handbackCommand{clock: bubbleClock{}, dry: &dry}
+		h := handbackCommand{clock: clocktest.Bubble{}, dry: &dry}
 		h.notes, h.realm = io.Discard, status.Realm{
-			Leases: memory.New(bubbleClock{}).Store(),
+			Leases: memory.New(clocktest.Bubble{}).Store(),
 			In:     func(string) status.Place { return status.Place{Leases: unwatched{elsewhere.Store()}} },
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -24,11 +25,6 @@ var kindsOfElections = map[string]string{
 	"migrated": "lock: {migrateFrom: {kind: ConfigMap}}, ", "renamed": "lock: {name: NAME-new, migrateFrom: {kind: Lease, name: NAME-old}}, ",
 	"range": "range: true, ", "failopen": "outage: failopen, ", "scoped": "scope: revision, ", "disabled": "enabled: false, ",
 }
-
-type bubbleClock struct{}
-
-func (bubbleClock) Now() record.Instant { return record.Instant(time.Now().UnixNano()) }
-func (bubbleClock) Wall() time.Time     { return time.Now() }
 
 // switched is a source of the preferred revision that a test switches.
 type switched chan record.Preferred
@@ -86,7 +82,7 @@ func (th *theatre) join(name, revision string) {
 	prefers := make(switched, 4)
 	m, err := election.NewManager(election.Config{
 		Group: th.doc.Group, Host: name, Member: election.Member{Revision: revision}, Locks: leases, Timing: th.doc.Timing,
-		Preferences: prefers, Clock: bubbleClock{},
+		Preferences: prefers, Clock: clocktest.Bubble{},
 	})
 	if err != nil {
 		th.Fatal(err)
@@ -158,7 +154,7 @@ func TestBoardEqualsWhatHappens(t *testing.T) {
 	doc := open(t, "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\ntiming: {profile: fast}\n"+text)
 	synctest.Test(t, func(t *testing.T) {
 		th := &theatre{
-			T: t, doc: doc, leases: memory.New(bubbleClock{}), maps: memory.New(bubbleClock{}), board: newBoard(doc.Group, doc.expected()),
+			T: t, doc: doc, leases: memory.New(clocktest.Bubble{}), maps: memory.New(clocktest.Bubble{}), board: newBoard(doc.Group, doc.expected()),
 			managers: map[string]*election.Manager{}, prefers: map[string]switched{}, stops: map[string]func(){}, preferred: record.Prefer("stable"),
 		}
 		ctx, cancel := context.WithCancel(context.Background())

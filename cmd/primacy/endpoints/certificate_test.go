@@ -155,9 +155,18 @@ func TestCertificateReload(t *testing.T) {
 func TestCertificateMissing(t *testing.T) {
 	files := writePair(t, t.TempDir(), 1)
 	files.KeyFile += ".absent"
-	_, err := Listen(t.Context(), Config{HTTP: config.HTTP{Address: "127.0.0.1:0", TLS: files}, Log: zap.NewNop()})
+	_, err := Listen(t.Context(), Config{HTTP: config.HTTP{Address: "127.0.0.1:0", TLS: files}, Reviewer: &Reviewer{}, Log: zap.NewNop()})
 	if err == nil || !strings.Contains(err.Error(), "tls.key.absent: no such file or directory (http.tls names the files)") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestNobodyToAsk checks that endpoints for which clients need a right are not served by a Server that cannot ask for it.
+func TestNobodyToAsk(t *testing.T) {
+	for _, h := range []config.HTTP{{Address: "127.0.0.1:0"}, {Address: "127.0.0.1:0", Access: config.AccessToken}, {Address: ":0", Access: config.AccessOpen}} {
+		if s, err := Listen(t.Context(), Config{HTTP: h, Log: zap.NewNop()}); err == nil || !strings.Contains(err.Error(), "need a Reviewer") {
+			t.Errorf("%+v: got %v, %v", h, s, err)
+		}
 	}
 }
 

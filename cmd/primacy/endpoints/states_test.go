@@ -21,17 +21,12 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/metrics"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
-
-// bubble is the virtual clock of a synctest bubble.
-type bubble struct{ began time.Time }
-
-func (b bubble) Now() record.Instant { return record.Instant(1 + time.Since(b.began)) }
-func (b bubble) Wall() time.Time     { return time.Now() }
 
 // recorder is a response that has deadlines, as a connection does.
 type recorder struct{ *httptest.ResponseRecorder }
@@ -63,7 +58,7 @@ func (p *played) Watch(ctx context.Context, deliver func(election.Preference)) e
 }
 
 // play starts a member of one election, whose work stops as long after it was told to as stops says.
-func play(t *testing.T, realm *memory.Realm, c bubble, name string, stops time.Duration) *played {
+func play(t *testing.T, realm *memory.Realm, c clocktest.Bubble, name string, stops time.Duration) *played {
 	t.Helper()
 	p := &played{store: realm.Store(), prefer: make(chan election.Preference, 4)}
 	p.prefer <- record.Prefer("r")
@@ -189,7 +184,7 @@ func TestStates(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(states)) {
 		synctest.Test(t, func(t *testing.T) {
-			state, c := states[name], bubble{time.Now()}
+			state, c := states[name], clocktest.Bubble{}
 			realm := memory.New(c)
 			leader := play(t, realm, c, "m1", state.stops)
 			defer leader.end()

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,14 +33,9 @@ func TestBoottimeAlarm(t *testing.T) {
 	<-a.C()
 }
 
-type bubble struct{ start time.Time }
-
-func (b bubble) Now() record.Instant { return record.Instant(time.Since(b.start)) }
-func (b bubble) Wall() time.Time     { return time.Now() }
-
 func TestAlarmInVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := bubble{time.Now()}
+		c := clocktest.Bubble{}
 		a, err := clock.NewAlarm(c)
 		if err != nil {
 			t.Fatal(err)

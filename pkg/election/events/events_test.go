@@ -21,17 +21,13 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/events"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-type bubble struct{ began time.Time }
-
-func (b bubble) Now() record.Instant { return record.Instant(1 + time.Since(b.began)) }
-func (b bubble) Wall() time.Time     { return time.Now() }
 
 // book keeps what is written. Events that it does not override cannot be called.
 type book struct {
@@ -97,7 +93,7 @@ type desk struct {
 }
 
 func newDesk(t *testing.T) *desk {
-	now := bubble{time.Now()}
+	now := clocktest.Bubble{}
 	realm := memory.New(now)
 	store := realm.Store()
 	if _, err := store.Put(t.Context(), "the-lock", record.Record{Group: "edge", Election: "e"}, record.Version{}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/fence"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -21,7 +22,7 @@ import (
 func draining(t *testing.T, last func(ctx context.Context, g *fence.Gate) error, test func(t *testing.T, m1 *member, g *fence.Gate, realm *memory.Realm, drained <-chan error)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		clock := bubbleClock{time.Now()}
+		clock := clocktest.Bubble{}
 		realm := memory.New(clock)
 		m1 := &member{clock: clock, store: realm.Store(), done: make(chan error, 1)}
 		var err error
@@ -193,7 +194,7 @@ func TestNoGraceAfterLoss(t *testing.T) {
 // TestGraceOfADisabledElection checks that work of an election that is not held has a grace as well, and no stamps.
 func TestGraceOfADisabledElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := bubbleClock{time.Now()}
+		clock := clocktest.Bubble{}
 		m, err := election.NewManager(election.Config{Group: "edge", Host: "m1", Member: election.Member{Revision: "stable"}, Locks: memory.New(clock).Store(), Clock: clock})
 		if err != nil {
 			t.Fatal(err)

@@ -14,25 +14,19 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/fence"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 func TestMain(m *testing.M) { devcluster.Main(m) }
 
-// bubbleClock is the virtual clock of a synctest bubble.
-type bubbleClock struct{ start time.Time }
-
-func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.start)) + 1 }
-func (c bubbleClock) Wall() time.Time     { return time.Now() }
-
 // member is a running manager in virtual time.
 type member struct {
 	*election.Manager
-	clock  bubbleClock
+	clock  clocktest.Bubble
 	store  *memory.Store
 	status []*election.Status
 	stop   context.CancelFunc
@@ -40,7 +34,7 @@ type member struct {
 }
 
 // join starts a member that takes part in the elections, without runners.
-func join(t *testing.T, realm *memory.Realm, clock bubbleClock, name string, log *zap.Logger, elections ...string) *member {
+func join(t *testing.T, realm *memory.Realm, clock clocktest.Bubble, name string, log *zap.Logger, elections ...string) *member {
 	t.Helper()
 	m := &member{clock: clock, store: realm.Store(), done: make(chan error, 1)}
 	var err error
@@ -76,7 +70,7 @@ func (m *member) leave(t *testing.T) {
 func leading(t *testing.T, log *zap.Logger, test func(t *testing.T, m1 *member, realm *memory.Realm), elections ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		clock := bubbleClock{time.Now()}
+		clock := clocktest.Bubble{}
 		realm := memory.New(clock)
 		m1 := join(t, realm, clock, "m1", log, elections...)
 		after(10 * time.Second)

@@ -18,6 +18,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/metrics"
@@ -27,7 +28,7 @@ import (
 // world is a realm with members, in a bubble.
 type world struct {
 	t     *testing.T
-	clock bubble
+	clock clocktest.Bubble
 	realm *memory.Realm
 }
 
@@ -172,7 +173,7 @@ func (p *player) mean(least, most float64, name string, labels ...string) {
 
 func inWorld(t *testing.T, f func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := bubble{time.Now()}
+		clock := clocktest.Bubble{}
 		f(&world{t, clock, memory.New(clock)})
 	})
 }
@@ -396,7 +397,7 @@ func TestLeaderless(t *testing.T) {
 // TestTwoInOneRegistry registers managers of two groups, and then two of one group with labels of their own.
 func TestTwoInOneRegistry(t *testing.T) {
 	manager := func(group string) *election.Manager {
-		clock := bubble{time.Now()}
+		clock := clocktest.Bubble{}
 		m, err := election.NewManager(election.Config{Group: group, Host: "m", Member: election.Member{Revision: "r"}, Locks: memory.New(clock).Store(), Clock: clock})
 		if err != nil {
 			t.Fatal(err)

@@ -11,17 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/metrics"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 )
-
-type bubble struct{ began time.Time }
-
-func (b bubble) Now() record.Instant { return record.Instant(1 + time.Since(b.began)) }
-func (b bubble) Wall() time.Time     { return time.Now() }
 
 // scrape returns what a registry shows of single elections, one metric a line.
 func scrape(t *testing.T, r prometheus.Gatherer) string {
@@ -47,7 +42,7 @@ func scrape(t *testing.T, r prometheus.Gatherer) string {
 // happened since the last one.
 func TestTrueAtEveryMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := bubble{time.Now()}
+		clock := clocktest.Bubble{}
 		store := memory.New(clock).Store()
 		m, err := election.NewManager(election.Config{
 			Group: "edge", Host: "m1", Member: election.Member{Revision: "r"}, Locks: store, Clock: clock,

@@ -24,16 +24,12 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/podlabel"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-type bubble struct{ began time.Time }
-
-func (b bubble) Now() record.Instant { return record.Instant(1 + time.Since(b.began)) }
-func (b bubble) Wall() time.Time     { return time.Now() }
 
 // shelf has Pods, as an API server would. What it does not override cannot be called.
 type shelf struct {
@@ -178,7 +174,7 @@ func newDesk(t *testing.T, configure func(*podlabel.Config)) *desk {
 	}
 	d.put("own")
 	cfg := podlabel.Config{
-		Pods: d.shelf, Namespace: "ns", Pod: "own", UID: "uid-own", Group: "edge", Clock: bubble{time.Now()}, Log: zap.New(core),
+		Pods: d.shelf, Namespace: "ns", Pod: "own", UID: "uid-own", Group: "edge", Clock: clocktest.Bubble{}, Log: zap.New(core),
 		Wish: func() podlabel.Wish {
 			d.mu.Lock()
 			defer d.mu.Unlock()

@@ -12,17 +12,12 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/sweep"
 )
-
-// bubbleClock is the virtual clock of a synctest bubble.
-type bubbleClock struct{ start time.Time }
-
-func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.start)) + 1 }
-func (c bubbleClock) Wall() time.Time     { return time.Now() }
 
 // world is a realm with a Sweeper, in a bubble.
 type world struct {
@@ -36,7 +31,7 @@ type world struct {
 
 // newWorld starts the Sweeper once begin has stored what there is.
 func newWorld(t *testing.T, begin func(*world)) *world {
-	c := bubbleClock{time.Now()}
+	c := clocktest.Bubble{}
 	core, logs := observer.New(zap.InfoLevel)
 	w := &world{T: t, realm: memory.New(c), logs: logs}
 	w.store = w.realm.Store()

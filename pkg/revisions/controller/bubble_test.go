@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 	"github.com/primacy-dev/primacy/pkg/revisions/controller"
@@ -28,16 +28,10 @@ import (
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
-// bubbleClock is the clock of a synctest bubble: virtual time.
-type bubbleClock struct{ start time.Time }
-
-func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.start)) + 1 }
-func (c bubbleClock) Wall() time.Time     { return time.Now() }
-
 // crowd is a group in a synctest bubble: real members, with real controllers, over stores in memory.
 type crowd struct {
 	*testing.T
-	clock bubbleClock
+	clock clocktest.Bubble
 	// leases is the store of sessions and most locks; others is the store of another kind of lock.
 	leases, others *memory.Realm
 	maps           *mapstest.Maps
@@ -74,7 +68,7 @@ type citizen struct {
 
 func newCrowd(t *testing.T, elections ...mixed) *crowd {
 	t.Helper()
-	clock := bubbleClock{time.Now()}
+	clock := clocktest.Bubble{}
 	c := &crowd{
 		T: t, clock: clock, leases: memory.New(clock), others: memory.New(clock), maps: mapstest.New(), mixed: elections,
 		log: zap.NewNop(), at: map[string]map[string]bool{}, failing: map[string]string{},

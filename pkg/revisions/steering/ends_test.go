@@ -9,6 +9,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/mapstest"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -17,18 +18,17 @@ import (
 
 // bubbleClock is the time of a synctest bubble, with a wall clock that somebody may set.
 type bubbleClock struct {
-	began time.Time
+	clocktest.Bubble
 	ahead *atomic.Duration
 }
 
-func (c bubbleClock) Now() record.Instant { return record.Instant(time.Since(c.began)) }
-func (c bubbleClock) Wall() time.Time     { return time.Now().Add(c.ahead.Load()) }
+func (c bubbleClock) Wall() time.Time { return time.Now().Add(c.ahead.Load()) }
 
 // TestPartsEnd checks that a source delivers what follows from a pause and a handover when they begin and when they end,
 // also if somebody sets the clock meanwhile.
 func TestPartsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		maps, now := mapstest.New(), bubbleClock{time.Now(), new(atomic.Duration)}
+		maps, now := mapstest.New(), bubbleClock{ahead: new(atomic.Duration)}
 		edit := func(change func(rollout.Plan) (rollout.Plan, error)) {
 			t.Helper()
 			if err := steering.Edit(t.Context(), maps.ConfigMaps("default"), group, func(p *rollout.Plan) (err error) {

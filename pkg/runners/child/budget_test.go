@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -67,12 +68,7 @@ func TestARunAfterOneThatSaidTooMuchIsHeard(t *testing.T) {
 }
 
 // virtual is a clock with the virtual time of the test's synctest bubble.
-func virtual() clock.Clock { return bubble{time.Now()} }
-
-type bubble struct{ start time.Time }
-
-func (b bubble) Now() record.Instant { return record.Instant(time.Since(b.start)) }
-func (bubble) Wall() time.Time       { return time.Now() }
+func virtual() clock.Clock { return clocktest.Bubble{} }
 
 // asleep is a clock that goes on while the machine sleeps; timers do not.
 type asleep struct{ at record.Instant }

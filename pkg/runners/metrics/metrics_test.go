@@ -14,17 +14,12 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/metrics"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-type bubble struct{ began time.Time }
-
-func (b bubble) Now() record.Instant { return record.Instant(1 + time.Since(b.began)) }
-func (b bubble) Wall() time.Time     { return time.Now() }
 
 type source []*runners.Figures
 
@@ -59,7 +54,7 @@ func scrape(t *testing.T, r prometheus.Gatherer) string {
 // other ends in each possible way, and waits longer each time.
 func TestTrueAtEveryMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := bubble{time.Now()}
+		clock := clocktest.Bubble{}
 		figures := runners.NewFigures("e")
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(metrics.Of(source{figures, runners.NewFigures("without")}))
@@ -129,7 +124,7 @@ func TestTrueAtEveryMoment(t *testing.T) {
 // not its terms.
 func TestRunsOfOneThatAlwaysRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		now := bubble{time.Now()}
+		now := clocktest.Bubble{}
 		figures := runners.NewFigures("e")
 		registry := prometheus.NewPedanticRegistry()
 		registry.MustRegister(metrics.Of(source{figures}))

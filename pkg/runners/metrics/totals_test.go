@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/metrics"
 )
@@ -27,7 +28,7 @@ func (c counted) Earlier() []runners.Figure { return c.earlier }
 // TestSumsByKind checks the totals of two elections and of what is gone.
 func TestSumsByKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		now := bubble{time.Now()}
+		now := clocktest.Bubble{}
 		var figures source
 		for _, e := range []string{"a", "b"} {
 			of := runners.NewFigures(e)

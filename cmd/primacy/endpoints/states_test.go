@@ -20,8 +20,8 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/internal/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/metrics"

@@ -19,9 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/primacy-dev/primacy/internal/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/events"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/atomic"
 
+	"github.com/primacy-dev/primacy/internal/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/clock/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/mapstest"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,14 +25,13 @@ import (
 
 // Bounds of what clients may use.
 const (
-	mostConnections = 4096
+	mostConnections = 4096 // and at most half of the files that this process may open: work needs the others
 	mostStreams     = 2048
 	mostRequests    = 16 // at a time, of metrics and elections
 	mostProfiles    = 1  // at a time; the runtime cannot take two
 	mostHeader      = 16 << 10
 
 	headerTime  = 5 * time.Second
-	idleTime    = time.Minute
 	writeTime   = 30 * time.Second
 	profileTime = 5 * time.Minute
 	leaveTime   = time.Second
@@ -68,6 +68,7 @@ type Server struct {
 	http        *http.Server
 	certificate *certificate // nil without TLS
 	hub         *hub
+	turns       *turns
 	requests    requests
 	// alive ends when the last requests must. Run sets it before the first.
 	alive context.Context
@@ -78,7 +79,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Reviewer == nil && (cfg.HTTP.Access != config.AccessOpen || !cfg.HTTP.Loopback()) {
 		return nil, fmt.Errorf("endpoints at %s need a Reviewer (only access: open on a loopback address needs none)", cfg.HTTP.Address)
 	}
-	s := &Server{cfg: cfg, hub: newHub()}
+	s := &Server{cfg: cfg, hub: newHub(), turns: connectionTurns()}
 	if files := cfg.HTTP.TLS; files != (config.TLS{}) {
 		var err error
 		if s.certificate, err = newCertificate(files, cfg.Log); err != nil {
@@ -89,7 +90,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w (http.address says where they are served)", err)
 	}
-	s.listener = netutil.LimitListener(listener, mostConnections)
+	s.listener = turnListener{netutil.LimitListener(listener, connections()), s.turns}
 	registry := prometheus.NewRegistry()
 	for _, c := range append(cfg.Collectors, s.hub.collectors()...) {
 		if err := registry.Register(c); err != nil {
@@ -99,16 +100,26 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	s.http = &http.Server{
 		Handler:           s.routes(registry),
 		ReadHeaderTimeout: headerTime,
-		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    mostHeader,
-		Protocols:         new(http.Protocols), // one connection has one request at a time, so the bound on connections bounds all
+		Protocols:         new(http.Protocols), // a connection has one request, so the bound on connections bounds all
+		ConnContext:       withConnection,
 		ErrorLog:          log.New(complaints{cfg.Log}, "", 0),
 	}
 	s.http.Protocols.SetHTTP1(true)
+	s.http.SetKeepAlivesEnabled(false)
 	if s.certificate != nil {
 		s.http.TLSConfig = &tls.Config{GetCertificate: s.certificate.get, MinVersion: tls.VersionTLS12}
 	}
 	return s, nil
+}
+
+// connections is how many connections may be open.
+func connections() int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return mostConnections
+	}
+	return int(min(mostConnections, files.Cur/2))
 }
 
 // complaints logs the errors of package http. It logs failed handshakes at debug level, since anybody can cause them.
@@ -172,11 +183,11 @@ func (s *Server) Run(ctx context.Context) error {
 // routes has all endpoints.
 func (s *Server) routes(metrics prometheus.Gatherer) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /livez", report("livez", s.cfg.Health.Alive))
-	mux.Handle("GET /readyz", report("readyz", s.cfg.Health.Ready))
+	mux.Handle("GET /livez", s.turns.serve(report("livez", s.cfg.Health.Alive)))
+	mux.Handle("GET /readyz", s.turns.serve(report("readyz", s.cfg.Health.Ready)))
 	guarded := func(pattern string, h http.Handler) { mux.Handle(pattern, s.guard(h)) }
-	several, one, inTurn := atMost(mostRequests), atMost(mostProfiles), rendered()
-	few := func(h http.Handler) http.Handler { return several(inTurn(h)) }
+	several, one, answers := atMost(mostRequests), atMost(mostProfiles), answerTurns()
+	few := func(h http.Handler) http.Handler { return several(answers.serve(h)) }
 	profiles := func(h http.HandlerFunc) http.Handler { return one(lasting(h)) }
 	guarded("GET /metrics", few(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
 	guarded("GET /api/v1/elections", few(http.HandlerFunc(s.elections)))
@@ -192,6 +203,7 @@ func (s *Server) routes(metrics prometheus.Gatherer) http.Handler {
 // bounded bounds how long a request may take, and joins it.
 func (s *Server) bounded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		served(r.Context())
 		if !s.requests.begin() {
 			http.Error(w, "this member stops", http.StatusServiceUnavailable)
 			return

@@ -1,0 +1,378 @@
+package endpoints
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+)
+
+// TestSlowReaderHoldsNobodyUp checks that answers are made one after the other, and that a client that does not read its
+// own keeps none from others.
+func TestSlowReaderHoldsNobodyUp(t *testing.T) {
+	var making, most atomic.Int64
+	h := answerTurns().serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		most.Store(max(most.Load(), making.Add(1)))
+		defer making.Add(-1)
+		w.Header().Set("X-Made", "yes")
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = w.Write([]byte("page"))
+	}))
+	reads, done := make(chan struct{}), make(chan struct{}, 100)
+	var wg sync.WaitGroup
+	slow := slowReader{httptest.NewRecorder(), make(chan struct{}), reads}
+	wg.Go(func() { h.ServeHTTP(slow, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)) })
+	<-slow.sent
+	for range 100 {
+		wg.Go(func() {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+			if w.Code != http.StatusTeapot || w.Header().Get("X-Made") != "yes" || w.Body.String() != "page" {
+				t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+			}
+			done <- struct{}{}
+		})
+	}
+	late := clock.NewTimer(10 * time.Second)
+	defer late.Stop()
+	for got := 0; got < 100; got++ { // all get theirs before the slow one does
+		select {
+		case <-done:
+		case <-late.C:
+			t.Errorf("%d of 100 have an answer", got)
+			got = 100
+		}
+	}
+	close(reads)
+	wg.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d answers were made at once", most.Load())
+	}
+}
+
+// TestAnswersLeaveTheProcessorsToTheElections checks that answers are made for a tenth of the time, that a rest is
+// never longer than a second, and that a client that has gone keeps no turn.
+func TestAnswersLeaveTheProcessorsToTheElections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct{ takes, all time.Duration }{
+			{10 * time.Millisecond, 910 * time.Millisecond},
+			{time.Minute, 10*time.Minute + 9*time.Second},
+		} {
+			h := answerTurns().serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { clock.Wait(t.Context(), tt.takes) }))
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			began := time.Now()
+			var wg sync.WaitGroup
+			for range 10 {
+				wg.Go(func() {
+					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+				})
+				wg.Go(func() {
+					h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
+				})
+			}
+			wg.Wait()
+			if took := time.Since(began); took != tt.all {
+				t.Errorf("10 answers of %v each took %v, want %v", tt.takes, took, tt.all)
+			}
+		}
+	})
+}
+
+// slowReader is a client that accepts its answer once reads is closed.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	sent  chan struct{}
+	reads chan struct{}
+}
+
+func (s slowReader) Write(part []byte) (int, error) {
+	close(s.sent)
+	<-s.reads
+	return s.ResponseRecorder.Write(part)
+}
+
+// TestConnectionsTakeTurns checks that what one connection sends is not taken up while another has the turn, and that it has the
+// turn until it waits for more, answers (even a client that reads nothing), is closed, or is served.
+func TestConnectionsTakeTurns(t *testing.T) {
+	for name, over := range map[string]func(*turnConn){
+		"it waits for more": func(c *turnConn) { _, _ = c.Read(make([]byte, 1)) },
+		"it answers":        func(c *turnConn) { _, _ = c.Write([]byte("x")) },
+		"it is closed":      func(c *turnConn) { _ = c.Close() },
+		"it is served":      func(c *turnConn) { c.serve() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shared := connectionTurns()
+				one, other := dialled(t, shared), dialled(t, shared)
+				one.sends(t)
+				if _, err := one.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+				other.sends(t)
+				taken := make(chan error, 1)
+				go func() { // joined by the receive from taken
+					_, err := other.Read(make([]byte, 1))
+					taken <- err
+				}()
+				synctest.Wait()
+				select {
+				case err := <-taken:
+					t.Fatalf("two have the turn (%v)", err)
+				default:
+				}
+				var all sync.WaitGroup
+				all.Go(func() { over(one.turnConn) })
+				if err := <-taken; err != nil {
+					t.Error(err)
+				}
+				_, _ = one.Close(), other.Close()
+				all.Wait()
+			})
+		})
+	}
+}
+
+// TestWhoIsServedTakesNoTurn checks that package http, which watches the connection of a request that is served, keeps no turn.
+func TestWhoIsServedTakesNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := connectionTurns()
+		stream, other := dialled(t, shared), dialled(t, shared)
+		stream.serve()
+		for range 2 {
+			stream.sends(t)
+			if _, err := stream.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other.sends(t)
+		if _, err := other.Read(make([]byte, 1)); err != nil { // it has the turn
+			t.Fatal(err)
+		}
+		stream.sends(t)
+		if _, err := stream.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		_, _ = stream.Close(), other.Close()
+	})
+}
+
+// TestServedWhileItWaits checks that a read that waits for a turn does not keep it once a handler has the request.
+func TestServedWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := connectionTurns()
+		end, _ := shared.take(t.Context())
+		stream := dialled(t, shared)
+		stream.sends(t)
+		read := make(chan error, 1)
+		go func() { // joined by the receive from read
+			_, err := stream.Read(make([]byte, 1))
+			read <- err
+		}()
+		synctest.Wait()
+		stream.serve()
+		end()
+		if err := <-read; err != nil {
+			t.Error(err)
+		}
+		within, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if end, is := shared.take(within); !is {
+			t.Error("it keeps the turn")
+		} else {
+			end()
+		}
+		_ = stream.Close()
+	})
+}
+
+// TestServersTakeTurns checks that a Server takes up nothing, with TLS or without, while somebody else has the turn.
+func TestServersTakeTurns(t *testing.T) {
+	for name, h := range map[string]config.HTTP{
+		"plain": {Address: "127.0.0.1:0", Access: config.AccessOpen}, "TLS": {Address: "127.0.0.1:0", Access: config.AccessOpen, TLS: writePair(t, t.TempDir(), 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for headerTime
+			s := serve(t, Config{HTTP: h, Log: zap.NewNop(), Elections: nobody{}, Health: counted{new(atomic.Int64)}})
+			client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // #nosec G402 -- it asks only whether there is an answer
+			defer client.CloseIdleConnections()
+			ask := func() error {
+				answer, err := client.Get(s.URL() + "/livez")
+				if err == nil {
+					err = answer.Body.Close()
+				}
+				return err
+			}
+			end, _ := s.turns.take(t.Context())
+			if err := ask(); err == nil {
+				t.Error("there is an answer, although somebody else has the turn")
+			}
+			end()
+			if err := ask(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWaitForATurnEnds checks that a connection whose turn does not come is given up, and that it takes no turn then.
+func TestWaitForATurnEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := connectionTurns()
+		end, _ := shared.take(t.Context())
+		late, closed := dialled(t, shared), dialled(t, shared)
+		late.sends(t)
+		closed.sends(t)
+		var all sync.WaitGroup
+		began := time.Now()
+		all.Go(func() {
+			if n, err := late.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || n != 0 || time.Since(began) != headerTime {
+				t.Errorf("after %v: %d, %v", time.Since(began), n, err)
+			}
+		})
+		all.Go(func() {
+			if n, err := closed.Read(make([]byte, 1)); err == nil || n != 0 || time.Since(began) != 0 {
+				t.Errorf("after %v: %d, %v", time.Since(began), n, err)
+			}
+		})
+		synctest.Wait()
+		_ = closed.Close()
+		all.Wait()
+		end()
+		if end, is := shared.take(t.Context()); !is {
+			t.Error("somebody keeps the turn")
+		} else {
+			end()
+		}
+		_ = late.Close()
+	})
+}
+
+// TestTurnsOfConnectionsRest checks that turns take half of the time.
+func TestTurnsOfConnectionsRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared, began := connectionTurns(), time.Now()
+		const takes, n = 10 * time.Millisecond, 100
+		for range n {
+			end, _ := shared.take(t.Context())
+			clock.Wait(t.Context(), takes)
+			end()
+		}
+		if took := time.Since(began); took < (2*n-2)*takes || took > 2*n*takes {
+			t.Errorf("%d turns of %v each took %v", n, takes, took)
+		}
+	})
+}
+
+// TestOneRequestForAConnection checks that of requests that are sent without waiting for answers only the first is answered.
+func TestOneRequestForAConnection(t *testing.T) {
+	var asked atomic.Int64
+	s := serve(t, Config{
+		HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, Log: zap.NewNop(), Elections: nobody{},
+		Health: counted{&asked},
+	})
+	for _, path := range []string{"/livez", "/readyz?verbose", "/metrics", "/nothing"} {
+		c, err := net.Dial("tcp", s.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, strings.Repeat("GET "+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 20)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+			t.Fatal(err)
+		}
+		answers, err := io.ReadAll(c)
+		if n := strings.Count(string(answers), "HTTP/1.1 "); n != 1 {
+			t.Errorf("%s: %d answers, %v", path, n, err)
+		}
+		_ = c.Close()
+	}
+	if n := asked.Load(); n != 2 {
+		t.Errorf("conditions were asked for %d times; want 2", n)
+	}
+}
+
+// TestWhoWaitsHoldsNobodyUp checks that probes are answered while the request of a client that sends on and on waits for something else.
+func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
+	a, r, _, _ := newAuthority()
+	a.begun, a.waits = make(chan struct{}, 1), make(chan struct{})
+	s := serve(t, Config{
+		HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessToken}, Log: zap.NewNop(), Elections: nobody{}, Health: counted{new(atomic.Int64)}, Reviewer: r,
+	})
+	c, err := net.Dial("tcp", s.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := io.WriteString(c, strings.Repeat("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer good\r\n\r\n", 200)); err != nil { // more than package http reads at once
+		t.Fatal(err)
+	}
+	<-a.begun
+	answer, err := http.Get(s.URL() + "/livez")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	close(a.waits)
+}
+
+// counted counts how often it is asked.
+type counted struct{ asked *atomic.Int64 }
+
+func (c counted) Alive() []election.Condition {
+	c.asked.Add(1)
+	return nil
+}
+
+func (c counted) Ready() []election.Condition { return c.Alive() }
+
+// nobody is a member without elections.
+type nobody struct{}
+
+func (nobody) Identity() string             { return "nobody" }
+func (nobody) Statuses() []*election.Status { return nil }
+func (nobody) Watch(ctx context.Context) <-chan election.ElectionTransition {
+	none := make(chan election.ElectionTransition)
+	go func() { // ends with ctx
+		<-ctx.Done()
+		close(none)
+	}()
+	return none
+}
+
+// pair is a connection, and its client.
+type pair struct {
+	*turnConn
+	client net.Conn
+}
+
+func dialled(t *testing.T, of *turns) pair {
+	t.Helper()
+	client, member := net.Pipe()
+	t.Cleanup(func() { _ = client.Close() })
+	open, closed := context.WithCancel(t.Context())
+	return pair{&turnConn{Conn: member, turns: of, open: open, closed: closed}, client}
+}
+
+// sends sends a byte, as soon as somebody reads.
+func (p pair) sends(t *testing.T) {
+	t.Helper()
+	go func() { _, _ = p.client.Write([]byte("x")) }() // ends with the connection
+}

@@ -27,6 +27,8 @@ import (
 type load struct {
 	URL                                  string
 	Streams, Slow, Huge, Halves, Scrapes int
+	// Hasty connections, which are not measured, send many requests at once and again, without waiting for answers, until all scrapes are done.
+	Hasty int
 	// Rounds is how often all elections move, there and back, in each part.
 	Rounds int
 	// Pause is how long each of the eight that scrape waits between two scrapes.
@@ -213,7 +215,21 @@ func (do load) run(commands io.Reader, out io.Writer) {
 			say("%d of %d huge headers were refused", refused, do.Huge)
 		}
 	})
-	all.Go(func() { do.scrape(client, say) })
+	scraped, done := context.WithCancel(ctx)
+	all.Go(func() {
+		defer done()
+		do.scrape(client, say)
+	})
+	for range do.Hasty {
+		all.Go(func() {
+			for scraped.Err() == nil {
+				if err := hurry(at.Host); err != nil {
+					say("%v", err)
+					return
+				}
+			}
+		})
+	}
 	all.Wait()
 	if _, err := next.ReadString('\n'); err != nil {
 		say("%v", err)
@@ -222,6 +238,23 @@ func (do load) run(commands io.Reader, out io.Writer) {
 	leave()
 	streams.Wait()
 	say("streams show %d transitions, and lack %d", shown.Load(), missing.Load())
+}
+
+// hurry sends 20 requests at once to what needs no right, and fails unless only the first of them is answered.
+func hurry(host string) error {
+	c, err := net.Dial("tcp", host)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := io.WriteString(c, strings.Repeat("GET /readyz?verbose HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 20)); err != nil {
+		return nil // it was turned away
+	}
+	answers, err := io.ReadAll(c)
+	if n := strings.Count(string(answers), "HTTP/1.1 "); n > 1 { // none if it has waited for too long, or was reset
+		return fmt.Errorf("%d answers to one connection (%v)", n, err)
+	}
+	return nil
 }
 
 // hugeHeaders counts the requests with huge headers that were refused.

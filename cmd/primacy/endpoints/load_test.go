@@ -33,7 +33,7 @@ import (
 func loadOf(t *testing.T) (load, func() lock.Store) {
 	t.Helper()
 	if os.Getenv("PRIMACY_ENDPOINTS_LOAD") != "full" {
-		return load{Streams: 40, Slow: 5, Huge: 20, Halves: 5, Scrapes: 300, Rounds: 5, Rest: 50 * time.Millisecond}, inMemory()
+		return load{Streams: 40, Slow: 5, Huge: 20, Halves: 5, Hasty: 20, Scrapes: 300, Rounds: 5, Rest: 50 * time.Millisecond}, inMemory()
 	}
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
@@ -266,7 +266,7 @@ func TestLoad(t *testing.T) {
 	if strings.HasPrefix(shown, " 0 ") || !strings.HasSuffix(shown, " lack 0") {
 		t.Errorf("streams show%s", shown)
 	}
-	t.Logf("%d streams, %d clients that read nothing, %d huge headers, %d half requests;%s;%s", do.Streams, do.Slow, do.Huge, do.Halves, report, shown)
+	t.Logf("%d streams, %d clients that read nothing, %d huge headers, %d half requests, %d in haste;%s;%s", do.Streams, do.Slow, do.Huge, do.Halves, do.Hasty, report, shown)
 	for _, some := range []struct {
 		with string
 		took []time.Duration

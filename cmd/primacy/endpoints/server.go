@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"sync"
 	"syscall"
 	"time"
@@ -90,7 +91,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w (http.address says where they are served)", err)
 	}
-	s.listener = turnListener{netutil.LimitListener(listener, connections()), s.turns}
+	s.listener = &turnListener{Listener: netutil.LimitListener(listener, connections()), turns: s.turns, clients: map[netip.Addr]*client{}}
 	registry := prometheus.NewRegistry()
 	for _, c := range append(cfg.Collectors, s.hub.collectors()...) {
 		if err := registry.Register(c); err != nil {
@@ -203,7 +204,9 @@ func (s *Server) routes(metrics prometheus.Gatherer) http.Handler {
 // bounded bounds how long a request may take, and joins it.
 func (s *Server) bounded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		served(r.Context())
+		if c := connectionOf(r.Context()); c != nil {
+			c.serve()
+		}
 		if !s.requests.begin() {
 			http.Error(w, "this member stops", http.StatusServiceUnavailable)
 			return

@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,51 +17,133 @@ import (
 // turns keep processors free for the elections, however many clients ask: those who have them begin one after the other, and
 // rest in between.
 type turns struct {
-	// due has the instant at which the next turn may begin, while nobody has the turn.
-	due chan time.Time
 	// A rest is so many times as long as the turn was, but at most mostRest.
-	rests    int
-	mostRest time.Duration
+	rests int
 	// early is how much sooner than due a turn may begin: timers cannot tell shorter times apart.
 	early time.Duration
+	// fair: the client goes first who has had no turn for longest. Else it is who came first.
+	fair bool
+
+	mu    sync.Mutex
+	taken bool
+	due   time.Time // when the next turn may begin
+	// waiting are in the order in which they came.
+	waiting []*waiter
+	number  uint64 // of the last turn
+}
+
+// waiter waits for a turn.
+type waiter struct {
+	turnOf
+	has chan struct{} // is closed when it has the turn
+}
+
+// turnOf is for whom a turn is.
+type turnOf struct {
+	client *client
+	// again: its connection has had a turn before. It goes before those of the same client that have not, since what these have cost
+	// would be lost.
+	again bool
+}
+
+// client is an address with open connections.
+type client struct {
+	connections int
+	turn        uint64 // its last turn; turns.mu guards it
+}
+
+// before says whether a is next rather than b, which came before. A flood from one address does not keep others waiting.
+func (a turnOf) before(b turnOf) bool {
+	if a.client == nil || a.client.turn == b.client.turn {
+		return a.again && !b.again
+	}
+	return a.client.turn < b.client.turn
 }
 
 const mostRest = time.Second
 
 // answerTurns are for answers that take a while to make. They take a tenth of one processor from the elections, or less. Only
 // those that take longer than mostRest/9 take more.
-func answerTurns() *turns { return newTurns(9, 0) }
+func answerTurns() *turns { return &turns{rests: 9} }
 
 // connectionTurns are for what costs least or cannot wait: handshakes, heads of requests, and answers to probes. They take half of
 // one processor, and only one of their goroutines stands between an election's goroutine and its processor.
-func connectionTurns() *turns { return newTurns(1, time.Millisecond) }
-
-func newTurns(rests int, early time.Duration) *turns {
-	t := &turns{make(chan time.Time, 1), rests, mostRest, early}
-	t.due <- time.Time{}
-	return t
-}
+func connectionTurns() *turns { return &turns{rests: 1, early: time.Millisecond, fair: true} }
 
 // take waits for a turn; false if ctx is over before. The result ends the turn.
-func (t *turns) take(ctx context.Context) (end func(), is bool) {
-	var due time.Time
-	select {
-	case due = <-t.due:
-	case <-ctx.Done():
+func (t *turns) take(ctx context.Context, of turnOf) (end func(), is bool) {
+	if !t.get(ctx, of) {
 		return nil, false
 	}
-	if rest := time.Until(due.Add(-t.early)); ctx.Err() != nil || rest > 0 && !clock.Wait(ctx, rest) {
-		t.due <- due
+	if rest := time.Until(t.due.Add(-t.early)); ctx.Err() != nil || rest > 0 && !clock.Wait(ctx, rest) {
+		t.pass()
 		return nil, false
 	}
 	began := time.Now()
 	return func() {
-		if due.Before(began) {
-			due = began
+		if t.due.Before(began) {
+			t.due = began
 		}
 		took := time.Since(began)
-		t.due <- due.Add(took + min(time.Duration(t.rests)*took, t.mostRest))
+		t.due = t.due.Add(took + min(time.Duration(t.rests)*took, mostRest))
+		t.pass()
 	}, true
+}
+
+// get waits until this caller alone has the turn and t.due; false if ctx is over before.
+func (t *turns) get(ctx context.Context, of turnOf) bool {
+	if !t.fair {
+		of = turnOf{}
+	}
+	t.mu.Lock()
+	if !t.taken {
+		t.give(of)
+		t.mu.Unlock()
+		return true
+	}
+	mine := &waiter{of, make(chan struct{})}
+	t.waiting = append(t.waiting, mine)
+	t.mu.Unlock()
+	select {
+	case <-mine.has:
+		return true
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	i := slices.Index(t.waiting, mine)
+	if i >= 0 {
+		t.waiting = slices.Delete(t.waiting, i, i+1)
+	}
+	t.mu.Unlock()
+	if i < 0 { // it was ours at the same moment
+		t.pass()
+	}
+	return false
+}
+
+// pass gives the turn to who is next.
+func (t *turns) pass() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.taken = false; len(t.waiting) == 0 {
+		return
+	}
+	next := 0
+	for i, one := range t.waiting {
+		if one.before(t.waiting[next].turnOf) {
+			next = i
+		}
+	}
+	t.give(t.waiting[next].turnOf)
+	close(t.waiting[next].has)
+	t.waiting = slices.Delete(t.waiting, next, next+1)
+}
+
+func (t *turns) give(of turnOf) {
+	t.taken = true
+	if t.number++; of.client != nil {
+		of.client.turn = t.number
+	}
 }
 
 // serve has h make its answers in turns, and sends them outside of them.
@@ -74,7 +158,11 @@ func (t *turns) serve(h http.Handler) http.Handler {
 
 // make makes a page; false if the client is gone.
 func (t *turns) make(p *page, h http.Handler, r *http.Request) bool {
-	end, is := t.take(r.Context())
+	of := turnOf{}
+	if c := connectionOf(r.Context()); c != nil {
+		of = turnOf{c.client, true}
+	}
+	end, is := t.take(r.Context(), of)
 	if !is {
 		return false
 	}
@@ -87,27 +175,55 @@ func (t *turns) make(p *page, h http.Handler, r *http.Request) bool {
 type turnListener struct {
 	net.Listener
 	turns *turns
+
+	mu      sync.Mutex
+	clients map[netip.Addr]*client // those with open connections
 }
 
-func (l turnListener) Accept() (net.Conn, error) {
+func (l *turnListener) Accept() (net.Conn, error) {
 	one, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
+	from, _ := netip.ParseAddrPort(one.RemoteAddr().String()) // all whose address cannot be read are one client
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	its := l.clients[from.Addr()]
+	if its == nil {
+		its = &client{}
+		l.clients[from.Addr()] = its
+	}
+	its.connections++
 	open, closed := context.WithCancel(context.Background())
-	return &turnConn{Conn: one, turns: l.turns, open: open, closed: closed}, nil
+	return &turnConn{Conn: one, turns: l.turns, client: its, open: open, closed: func() { closed(); l.left(from.Addr()) }}, nil
+}
+
+// left forgets a client whose last connection is closed.
+func (l *turnListener) left(from netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if its := l.clients[from]; its != nil {
+		if its.connections--; its.connections == 0 {
+			delete(l.clients, from)
+		}
+	}
 }
 
 // turnConn is a connection that has the turn from when data have come until it waits for more, answers, or is served.
 type turnConn struct {
 	net.Conn
 	turns  *turns
+	client *client
 	open   context.Context // ends when the connection is closed
-	closed context.CancelFunc
+	closed func()          // ends open
+
+	close sync.Once
 
 	mu sync.Mutex
 	// end ends the present turn; nil without one.
 	end func()
+	// again: it has had a turn.
+	again bool
 	// served: a handler has the request. From then on package http reads only to see whether the client goes, and nothing of it is
 	// used, since a connection has one request.
 	served bool
@@ -121,7 +237,11 @@ func (c *turnConn) Read(p []byte) (int, error) {
 	}
 	within, cancel := context.WithTimeout(c.open, headerTime) // a client that waited for longer is gone, or will be
 	defer cancel()
-	end, is := c.turns.take(within)
+	c.mu.Lock()
+	of := turnOf{c.client, c.again}
+	c.again = true
+	c.mu.Unlock()
+	end, is := c.turns.take(within, of)
 	if !is {
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -141,7 +261,7 @@ func (c *turnConn) Write(p []byte) (int, error) {
 }
 
 func (c *turnConn) Close() error {
-	c.closed()
+	c.close.Do(c.closed)
 	c.yield()
 	return c.Conn.Close()
 }
@@ -179,9 +299,8 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connection{}, c)
 }
 
-// served notes that a handler has the request of ctx.
-func served(ctx context.Context) {
-	if c, is := ctx.Value(connection{}).(*turnConn); is {
-		c.serve()
-	}
+// connectionOf is the connection of a request; nil in tests without one.
+func connectionOf(ctx context.Context) *turnConn {
+	c, _ := ctx.Value(connection{}).(*turnConn)
+	return c
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -177,7 +178,7 @@ func TestWhoIsServedTakesNoTurn(t *testing.T) {
 func TestServedWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := connectionTurns()
-		end, _ := shared.take(t.Context())
+		end, _ := shared.take(t.Context(), turnOf{})
 		stream := dialled(t, shared)
 		stream.sends(t)
 		read := make(chan error, 1)
@@ -193,7 +194,7 @@ func TestServedWhileItWaits(t *testing.T) {
 		}
 		within, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if end, is := shared.take(within); !is {
+		if end, is := shared.take(within, turnOf{}); !is {
 			t.Error("it keeps the turn")
 		} else {
 			end()
@@ -219,7 +220,7 @@ func TestServersTakeTurns(t *testing.T) {
 				}
 				return err
 			}
-			end, _ := s.turns.take(t.Context())
+			end, _ := s.turns.take(t.Context(), turnOf{})
 			if err := ask(); err == nil {
 				t.Error("there is an answer, although somebody else has the turn")
 			}
@@ -235,7 +236,7 @@ func TestServersTakeTurns(t *testing.T) {
 func TestWaitForATurnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := connectionTurns()
-		end, _ := shared.take(t.Context())
+		end, _ := shared.take(t.Context(), turnOf{})
 		late, closed := dialled(t, shared), dialled(t, shared)
 		late.sends(t)
 		closed.sends(t)
@@ -255,7 +256,7 @@ func TestWaitForATurnEnds(t *testing.T) {
 		_ = closed.Close()
 		all.Wait()
 		end()
-		if end, is := shared.take(t.Context()); !is {
+		if end, is := shared.take(t.Context(), turnOf{}); !is {
 			t.Error("somebody keeps the turn")
 		} else {
 			end()
@@ -264,13 +265,74 @@ func TestWaitForATurnEnds(t *testing.T) {
 	})
 }
 
+// TestWhoIsNext checks that the client is next who has had no turn for longest, of its connections the one that has had a turn, and
+// else who came first. Who goes away is left out.
+func TestWhoIsNext(t *testing.T) {
+	whoIsNext(t, connectionTurns(), []int{3, 2, 4, 0, 5})
+	whoIsNext(t, answerTurns(), []int{0, 2, 3, 4, 5}) // these are for whoever came first
+}
+
+func whoIsNext(t *testing.T, of *turns, want []int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		flood, other := &client{}, &client{}
+		end, _ := of.take(t.Context(), turnOf{client: flood})
+		var all sync.WaitGroup
+		var got []int
+		leaving, leave := context.WithCancel(t.Context())
+		for i, who := range []turnOf{{client: flood}, {client: flood}, {client: flood, again: true}, {client: other}, {client: other}, {client: flood}} {
+			ctx := t.Context()
+			if i == 1 {
+				ctx = leaving
+			}
+			all.Go(func() {
+				if end, is := of.take(ctx, who); is {
+					got = append(got, i) // only who has the turn
+					end()
+				}
+			})
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		end()
+		all.Wait()
+		if !slices.Equal(got, want) {
+			t.Errorf("%v; want %v", got, want)
+		}
+	})
+}
+
+// TestClientsAreForgotten checks that a Server keeps nothing of clients without connections.
+func TestClientsAreForgotten(t *testing.T) {
+	s := serve(t, Config{HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, Log: zap.NewNop(), Elections: nobody{}, Health: counted{new(atomic.Int64)}})
+	for range 3 {
+		answer, err := http.Get(s.URL() + "/livez")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+	}
+	l := s.listener.(*turnListener)
+	kept := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.clients)
+	}
+	for late := time.Now().Add(patience); kept() > 0; {
+		if time.Now().After(late) || !clock.Wait(t.Context(), time.Millisecond) {
+			t.Fatalf("%d clients are kept", kept())
+		}
+	}
+}
+
 // TestTurnsOfConnectionsRest checks that turns take half of the time.
 func TestTurnsOfConnectionsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, began := connectionTurns(), time.Now()
 		const takes, n = 10 * time.Millisecond, 100
 		for range n {
-			end, _ := shared.take(t.Context())
+			end, _ := shared.take(t.Context(), turnOf{})
 			clock.Wait(t.Context(), takes)
 			end()
 		}
@@ -360,19 +422,19 @@ func (nobody) Watch(ctx context.Context) <-chan election.ElectionTransition {
 // pair is a connection, and its client.
 type pair struct {
 	*turnConn
-	client net.Conn
+	peer net.Conn
 }
 
 func dialled(t *testing.T, of *turns) pair {
 	t.Helper()
-	client, member := net.Pipe()
-	t.Cleanup(func() { _ = client.Close() })
+	peer, member := net.Pipe()
+	t.Cleanup(func() { _ = peer.Close() })
 	open, closed := context.WithCancel(t.Context())
-	return pair{&turnConn{Conn: member, turns: of, open: open, closed: closed}, client}
+	return pair{&turnConn{Conn: member, turns: of, client: &client{}, open: open, closed: closed}, peer}
 }
 
 // sends sends a byte, as soon as somebody reads.
 func (p pair) sends(t *testing.T) {
 	t.Helper()
-	go func() { _, _ = p.client.Write([]byte("x")) }() // ends with the connection
+	go func() { _, _ = p.peer.Write([]byte("x")) }() // ends with the connection
 }

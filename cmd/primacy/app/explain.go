@@ -88,7 +88,7 @@ func (g *groupCommand) explain(ctx context.Context, election string) (explanatio
 	default:
 		f.plan = stored.Plan.At(report.At)
 		f.notes = append(f.notes, view.Standing(f.plan)...)
-		if stored.Mistakes != nil {
+		if f.planBroken = stored.Mistakes != nil; f.planBroken {
 			f.notes = append(f.notes, "what is stored of pins and rollout cannot all be read: "+oneLine(stored.Mistakes))
 		}
 	}

@@ -118,6 +118,9 @@ func (x *explaining) judgeLeader() judgement {
 	switch {
 	case e.ForcedTo != "":
 		return x.judgeForced()
+	case x.preferred.State == record.PreferredNotSynced && x.planBroken && x.byDefault.State != record.PreferredNotSynced:
+		return judgement{verdictStuck, fmt.Sprintf("%s leads. Only members can tell who should lead: not all that is stored of pins and the rollout can be read, and of that they go by what they read last, if they have.", who),
+			[]whatIf{{What: fmt.Sprintf("configmap %s is corrected", rollout.ObjectName(e.Group))}}}
 	case x.preferred.State == record.PreferredNotSynced:
 		return judgement{verdictStuck, fmt.Sprintf("%s leads. Nobody can tell who should lead, so the election does not move to a better member: %s.", who, x.from()),
 			[]whatIf{{What: "members can read it again: their logs, and primacy status, say what is wrong"}}}

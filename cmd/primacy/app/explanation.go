@@ -94,6 +94,8 @@ type facts struct {
 	plan     rollout.Plan
 	// planUnknown: pins and rollout cannot be read.
 	planUnknown bool
+	// planBroken: not all that is stored of pins and rollout can be read. Members go by what they read last.
+	planBroken bool
 	byDefault   record.Preferred
 	// defaultFrom says where the default was read.
 	defaultFrom string

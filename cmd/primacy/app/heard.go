@@ -60,6 +60,11 @@ func (g *groupCommand) heard(ctx context.Context, plan rollout.Plan) {
 		return
 	}
 	now, err := steering.Load(ctx, g.maps(), g.group)
+	if err == nil && now.Mistakes != nil {
+		fmt.Fprintf(g.notes, "warning: nobody but the members can tell whether they see this, since not all that is stored can be read: of that they keep what they read last, and they obey the rest (correct configmap %s in namespace %s)\n",
+			rollout.ObjectName(g.group), g.namespace)
+		return
+	}
 	if unset := record.Prefer(""); err != nil || now.Plan.Kept(time.Now()).Digest(unset) != plan.Digest(unset) {
 		return
 	}

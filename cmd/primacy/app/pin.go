@@ -146,7 +146,7 @@ func (s *steerCommand) changePlanUntil(ctx context.Context, what string, warning
 	byDefault := s.defaultSeen()
 	effect := s.compare(s.plan, byDefault, next.At(s.report.At), byDefault)
 	effect.What = what
-	effect.Warnings, effect.waits = warnings, until.warnsFirst
+	effect.Warnings, effect.waits = append(effect.Warnings, warnings...), until.warnsFirst
 	for _, m := range effect.Elections {
 		if m.Absent && !m.lacked {
 			effect.Warnings = append(effect.Warnings, fmt.Sprintf("no ready member is what %s prefers then: %s", m.Election, m.After))
@@ -169,7 +169,7 @@ func (s *steerCommand) broken(err error) error {
 	if err == nil || s.stored.Mistakes == nil {
 		return err
 	}
-	return fmt.Errorf("%w\n%w", err, s.stored.Mistakes)
+	return fmt.Errorf("configmap %s in namespace %s: %w\n%w", rollout.ObjectName(s.group), s.namespace, err, s.stored.Mistakes)
 }
 
 // warnings lists the warnings about a change of the election, from the state before the change.

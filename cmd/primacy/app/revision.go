@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -133,12 +134,9 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 	plan := s.plan
 	effect := s.compare(plan, record.Prefer(before), plan, record.Prefer(revision))
 	effect.What = fmt.Sprintf("set the default revision to %s (it is %s)", revision, record.Prefer(before))
-	effect.Warnings = append(s.divided(), remarks...)
+	effect.Warnings = slices.Concat(effect.Warnings, s.divided(), remarks)
 	if plan.InForce() {
 		effect.Warnings = append(effect.Warnings, fmt.Sprintf("the rollout from %s to %s is in force (%s), so elections follow that and not the default (%s)", plan.Rollout.Stable, plan.Rollout.Canary, plan.Phase(), wayOut(plan)))
-	}
-	if s.stored.Mistakes != nil {
-		effect.Warnings = append(effect.Warnings, "what is stored of pins and rollout cannot all be read, so what moves is not known: "+oneLine(s.stored.Mistakes))
 	}
 	if unseen := s.unseen(s.report); len(unseen) > 0 {
 		effect.Warnings = append(effect.Warnings, fmt.Sprintf("who leads %s is not seen: leadership may move", strings.Join(unseen, ", ")))

@@ -168,6 +168,10 @@ func defaultSeen(r status.Report, group string) record.Preferred {
 func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, next rollout.Plan, nextDefault record.Preferred) effect {
 	was, is := preference{plan, byDefault}, preference{next, nextDefault}
 	f := effect{Elections: changes(s.report, s.group, was, is, s.rulebook)}
+	if s.stored.Mistakes != nil {
+		f.Elections = nil
+		f.Warnings = append(f.Warnings, "what is stored of pins and rollout cannot all be read, and members go by what they read last, so what moves is not known: "+oneLine(s.stored.Mistakes))
+	}
 	if !s.rulebook.configured {
 		f.Notes = append(f.Notes, unseen)
 	}

@@ -29,7 +29,9 @@ func round(d time.Duration) time.Duration {
 
 // newLogger logs to standard error, and makes client-go do so too. level and format are
 // words that config.LoadProcess has checked.
-func newLogger(level, format string) *zap.Logger {
+func newLogger(level, format string) *zap.Logger { return newLoggerTo(os.Stderr, level, format) }
+
+func newLoggerTo(out zapcore.WriteSyncer, level, format string) *zap.Logger {
 	at := zap.NewAtomicLevel()
 	if err := at.UnmarshalText([]byte(level)); err != nil {
 		panic(err)
@@ -43,7 +45,7 @@ func newLogger(level, format string) *zap.Logger {
 		how.EncodeLevel = zapcore.CapitalLevelEncoder
 		encoder = zapcore.NewConsoleEncoder(how)
 	}
-	log := zap.New(zapcore.NewCore(encoder, zapcore.Lock(os.Stderr), at))
+	log := zap.New(zapcore.NewCore(encoder, zapcore.Lock(out), at))
 	klog.SetLoggerWithOptions(clientLog(log.Named("client-go")), klog.ContextualLogger(true))
 	return log
 }

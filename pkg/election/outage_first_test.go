@@ -203,6 +203,41 @@ func TestHolderIsFirstWhoseSessionIsSlower(t *testing.T) {
 	})
 }
 
+// TestAnOutageBehindAnOutage checks that the holder is first also after an outage that follows another one, which was too short for
+// the others to notice: it swallowed the holder's first write, and the next one comes when the second outage has begun.
+func TestAnOutageBehindAnOutage(t *testing.T) {
+	for trial := range 16 {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a").byRecord()
+			g.bend = func(c *election.Config, s *election.Spec) {
+				c.Timing, s.Timing = profile("fast"), profile("fast")
+				s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
+			}
+			m1 := g.join("m1", "stable", stable)
+			after(40 * time.Second)
+			m2 := g.join("m2", "stable", stable)
+			after(40 * time.Second)
+			silent := func(m *member) {
+				m.store.On(memory.Put, memory.Hang())
+				m.store.On(memory.Get, memory.Hang())
+			}
+			atRenewal(m1, "a", func() { silent(m1) })
+			good := 2200*time.Millisecond + time.Duration(trial)*100*time.Millisecond
+			after(good)
+			silent(m2) // since the holder's last write it has shown for two intervals that the store is there, and not for four
+			after(4980*time.Millisecond - good)
+			m2.store.Heal()        // the lock looks expired before m2 has a beat again
+			after(time.Second) // the holder's request hangs for so long
+			m1.store.Heal()
+			after(30 * time.Second)
+			if s := m1.status["a"]; !s.IsLeader() || s.Cycle() != 1 {
+				t.Errorf("trial %d: leads: %v, cycle %d", trial, s.IsLeader(), s.Cycle())
+			}
+			g.end(m1, m2)
+		})
+	}
+}
+
 // TestWorkOfAFailOpenTermIsListedWhileItStops keeps one member from writing its lock, while its session
 // goes on. It checks that nobody works beside its term that fails open, nor beside the work that still
 // stops when the term's time is over. Then another member leads.

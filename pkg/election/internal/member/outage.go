@@ -124,8 +124,8 @@ func (m *Member) silent() bool { return m.now.Sub(m.beat.Sent) > m.leastSilence(
 
 // awaitsHolder is the earliest instant at which we may take a lock whose holder may fail open; zero for
 // at once. The holder's session must have ended or list no such term. After that, our beats must have come
-// without a gap for as long as the holder's work may go on, and the holder must have written nothing. The
-// wait also covers an outage too short to be noticed.
+// without a gap for as long as the holder's work may go on, and the holder must have written nothing. They must also have come for
+// as long as an outage that is too short to be noticed may have held its first write up: another outage may follow that one.
 func (c *contest) awaitsHolder() record.Instant {
 	l, m := &c.state.Lock, c.m
 	switch {
@@ -136,11 +136,10 @@ func (c *contest) awaitsHolder() record.Instant {
 	case !c.failsOpen():
 		return 0
 	}
-	wrote := l.LastSign()
-	if m.beat.Sent < max(wrote.Add(c.firstWrite()), m.soundSince.Add(c.lastWork())) {
+	if m.beat.Sent < max(l.LastSign().Add(c.firstWrite()+m.leastSilence()), m.soundSince.Add(c.lastWork())) {
 		return m.now.Add(machine.OutageUnbounded) // we look again at the next beat
 	}
-	return wrote.Add(c.firstWrite() + m.leastSilence())
+	return 0
 }
 
 // outlasts says whether the store may be away while a term of ours goes on all the same. In that case our

@@ -261,6 +261,13 @@ var driverRows = []row{
 		pkg:  "pkg/election", test: "TestHolderIsFirstWhoseSessionIsSlower",
 	},
 	{
+		name: "outage/no-other-behind-it", rule: "after an outage its holder is first, also after one that follows another, which nobody else noticed",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "l.LastSign().Add(c.firstWrite()+m.leastSilence())",
+		new:  "l.LastSign().Add(c.firstWrite())",
+		pkg:  "pkg/election", test: "TestAnOutageBehindAnOutage",
+	},
+	{
 		name: "outage/unlisted-under-work", rule: "a term that fails open is listed until its work has stopped",
 		file: "pkg/election/internal/member/outage.go",
 		old:  "on := c.atWork()",

@@ -361,8 +361,8 @@ func TestOneRequestForAConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		answers, err := io.ReadAll(c)
-		if n := strings.Count(string(answers), "HTTP/1.1 "); n != 1 {
-			t.Errorf("%s: %d answers, %v", path, n, err)
+		if n := strings.Count(string(answers), "HTTP/1.1 "); n != 1 || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("%s: %d answers, %v", path, n, err)
 		}
 		_ = c.Close()
 	}

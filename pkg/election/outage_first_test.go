@@ -226,7 +226,7 @@ func TestAnOutageBehindAnOutage(t *testing.T) {
 			after(good)
 			silent(m2) // since the holder's last write it has shown for two intervals that the store is there, and not for four
 			after(4980*time.Millisecond - good)
-			m2.store.Heal()        // the lock looks expired before m2 has a beat again
+			m2.store.Heal()    // the lock looks expired before m2 has a beat again
 			after(time.Second) // the holder's request hangs for so long
 			m1.store.Heal()
 			after(30 * time.Second)

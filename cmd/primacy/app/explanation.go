@@ -96,7 +96,7 @@ type facts struct {
 	planUnknown bool
 	// planBroken: not all that is stored of pins and rollout can be read. Members go by what they read last.
 	planBroken bool
-	byDefault   record.Preferred
+	byDefault  record.Preferred
 	// defaultFrom says where the default was read.
 	defaultFrom string
 	rules       rules

@@ -133,6 +133,8 @@ var together = []cause{
 		firing: series{`primacy_elections_leading{namespace="other", pod="a", group="edge"}`: "1x30"}, silent: seen("primacy_elections_leading", `group="edge"`, "0x30")},
 	{alert: "PrimacyNoLeader", page: "no-leader", severity: "critical", summary: "no member leads one of the elections of group edge, for 2m 0s", labels: ofGroup, at: "12m",
 		firing: seen("primacy_leaderless_seconds", `group="edge"`, "0x10 60+60x10"), silent: seen("primacy_leaderless_seconds", `group="edge"`, "0x10 30 60 0x30")},
+	// A member that is cut off sees no sign of life of anybody.
+	{alert: "PrimacyNoLeader", at: "12m", silent: series{on("a", "primacy_leaderless_seconds", `group="edge"`): "0x30", on("b", "primacy_leaderless_seconds", `group="edge"`): "0x10 60+60x10"}},
 	{alert: "PrimacyFailingOpen", page: "failing-open", severity: "critical", summary: "b goes on with 3 elections although their terms have lapsed", labels: ofGroupInB, at: "8m",
 		firing: seen("primacy_elections_failing_open", `group="edge"`, "0 0 0 0 0 3 0x30"), silent: seen("primacy_elections_failing_open", `group="edge"`, "3 0x30")},
 	{alert: "PrimacyNearDeadline", page: "near-deadline", severity: "warning", labels: ofGroupInB, at: "8m",

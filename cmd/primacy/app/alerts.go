@@ -169,7 +169,8 @@ func (a alertsOf) ofEachElection() []alert {
 // ofAllElections are what stands in for the alerts of each election where members count all elections together.
 func (a alertsOf) ofAllElections() []alert {
 	all := []alert{a.alert("PrimacyNoLeader", "no-leader", critical, 0,
-		fmt.Sprintf("max by (namespace, group) (%%s) > %g", a.mayBeFree().Seconds()), "no member leads one of the elections of group {{ $labels.group }}, for {{ $value | humanizeDuration }}", "primacy_leaderless_seconds")}
+		fmt.Sprintf("min by (namespace, group) (%%s) > %g", a.mayBeFree().Seconds()), // one member alone may be cut off
+		"no member leads one of the elections of group {{ $labels.group }}, for {{ $value | humanizeDuration }}", "primacy_leaderless_seconds")}
 	if a.mayFailOpen() {
 		all = append(all, a.alert("PrimacyFailingOpen", "failing-open", critical, 0,
 			"max_over_time(%s[5m]) > 0", "{{ $labels.pod }} goes on with {{ $value }} elections although their terms have lapsed", "primacy_elections_failing_open"))

@@ -290,5 +290,5 @@ func (x *explaining) obstacles(m status.Member) int {
 
 // differs says whether a member sees another preference than the stored one.
 func (x *explaining) differs(m status.Member) bool {
-	return !x.planUnknown && x.byDefault.State != record.PreferredNotSynced && m.State == status.Live && m.Preference != x.plan.Digest(x.byDefault)
+	return !x.planUnknown && !x.planBroken && x.byDefault.State != record.PreferredNotSynced && m.State == status.Live && m.Preference != x.plan.Digest(x.byDefault)
 }

@@ -95,7 +95,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 	byDefault := s.defaultSeen()
 	f := s.compare(s.plan, byDefault, next, byDefault)
 	f.What = fmt.Sprintf("hand %s over to %s", election, to)
-	f.Warnings, f.waits = s.handoverWarnings(e, to, f), true
+	f.Warnings, f.waits = append(f.Warnings, s.handoverWarnings(e, to, f)...), true
 	if back := s.backFrom(e, to, byDefault); back != "" {
 		f.Notes = append(f.Notes, back)
 	}

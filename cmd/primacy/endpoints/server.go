@@ -101,10 +101,13 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	s.http = &http.Server{
 		Handler:           s.routes(registry),
 		ReadHeaderTimeout: headerTime,
-		MaxHeaderBytes:    mostHeader,
-		Protocols:         new(http.Protocols), // a connection has one request, so the bound on connections bounds all
-		ConnContext:       withConnection,
-		ErrorLog:          log.New(complaints{cfg.Log}, "", 0),
+		ReadTimeout:       headerTime, // it ends what never comes to a handler; streams and waits are not read, so it does not end them
+
+		DisableGeneralOptionsHandler: true, // it reads what clients send outside of our bounds
+		MaxHeaderBytes:               mostHeader,
+		Protocols:                    new(http.Protocols), // a connection has one request, so the bound on connections bounds all
+		ConnContext:                  withConnection,
+		ErrorLog:                     log.New(complaints{cfg.Log}, "", 0),
 	}
 	s.http.Protocols.SetHTTP1(true)
 	s.http.SetKeepAlivesEnabled(false)
@@ -215,7 +218,9 @@ func (s *Server) bounded(h http.Handler) http.Handler {
 		control, now := http.NewResponseController(w), time.Now()
 		_ = control.SetWriteDeadline(now.Add(writeTime)) // it fails only if there is no connection any more
 		if r.ContentLength != 0 {
-			_ = control.SetReadDeadline(now.Add(headerTime))
+			_ = control.SetReadDeadline(now) // package http would read on, for up to 256 KiB
+			http.Error(w, "send no body", http.StatusBadRequest)
+			return
 		}
 		h.ServeHTTP(w, r)
 	})

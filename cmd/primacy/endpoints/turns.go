@@ -21,6 +21,8 @@ type turns struct {
 	rests int
 	// early is how much sooner than due a turn may begin: timers cannot tell shorter times apart.
 	early time.Duration
+	// longest ends a turn that lasts for longer, as of a probe that waits for a lock of the member; zero for never.
+	longest time.Duration
 	// fair: the client goes first who has had no turn for longest. Else it is who came first.
 	fair bool
 
@@ -60,15 +62,22 @@ func (a turnOf) before(b turnOf) bool {
 	return a.client.turn < b.client.turn
 }
 
-const mostRest = time.Second
+const (
+	mostRest = time.Second
+	// leastTurn is what a turn costs beside what it is for.
+	leastTurn = 20 * time.Microsecond
+)
 
 // answerTurns are for answers that take a while to make. They take a tenth of one processor from the elections, or less. Only
 // those that take longer than mostRest/9 take more.
 func answerTurns() *turns { return &turns{rests: 9} }
 
 // connectionTurns are for what costs least or cannot wait: handshakes, heads of requests, and answers to probes. They take half of
-// one processor, and only one of their goroutines stands between an election's goroutine and its processor.
-func connectionTurns() *turns { return &turns{rests: 1, early: time.Millisecond, fair: true} }
+// one processor, and only one goroutine of theirs at a time. What a handler then does of others' requests before it waits (to look up a
+// token, to turn a client away) is not in turns, but there is no more of it than of heads.
+func connectionTurns() *turns {
+	return &turns{rests: 1, early: time.Millisecond, longest: 100 * time.Millisecond, fair: true}
+}
 
 // take waits for a turn; false if ctx is over before. The result ends the turn.
 func (t *turns) take(ctx context.Context, of turnOf) (end func(), is bool) {
@@ -80,14 +89,30 @@ func (t *turns) take(ctx context.Context, of turnOf) (end func(), is bool) {
 		return nil, false
 	}
 	began := time.Now()
-	return func() {
+	once := sync.OnceFunc(func() {
 		if t.due.Before(began) {
 			t.due = began
 		}
-		took := time.Since(began)
+		took := max(time.Since(began), leastTurn)
 		t.due = t.due.Add(took + min(time.Duration(t.rests)*took, mostRest))
 		t.pass()
+	})
+	if t.longest == 0 {
+		return once, true
+	}
+	late := clock.AfterFunc(t.longest, once)
+	return func() {
+		late.Stop()
+		once()
 	}, true
+}
+
+// newClient is a client whose place is behind all who wait now: one that comes again and again does not go before others each time.
+func (t *turns) newClient() *client {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.number++
+	return &client{turn: t.number}
 }
 
 // get waits until this caller alone has the turn and t.due; false if ctx is over before.
@@ -190,7 +215,7 @@ func (l *turnListener) Accept() (net.Conn, error) {
 	defer l.mu.Unlock()
 	its := l.clients[from.Addr()]
 	if its == nil {
-		its = &client{}
+		its = l.turns.newClient()
 		l.clients[from.Addr()] = its
 	}
 	its.connections++
@@ -224,8 +249,8 @@ type turnConn struct {
 	end func()
 	// again: it has had a turn.
 	again bool
-	// served: a handler has the request. From then on package http reads only to see whether the client goes, and nothing of it is
-	// used, since a connection has one request.
+	// served: a handler has the request. From then on package http reads only to see whether the client goes: requests have no
+	// body, and a connection has one request.
 	served bool
 }
 

@@ -220,6 +220,7 @@ func TestServersTakeTurns(t *testing.T) {
 				}
 				return err
 			}
+			s.turns.longest = 0 // nobody has asked for a turn yet
 			end, _ := s.turns.take(t.Context(), turnOf{})
 			if err := ask(); err == nil {
 				t.Error("there is an answer, although somebody else has the turn")
@@ -236,6 +237,7 @@ func TestServersTakeTurns(t *testing.T) {
 func TestWaitForATurnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := connectionTurns()
+		shared.longest = 0
 		end, _ := shared.take(t.Context(), turnOf{})
 		late, closed := dialled(t, shared), dialled(t, shared)
 		late.sends(t)
@@ -301,6 +303,82 @@ func whoIsNext(t *testing.T, of *turns, want []int) {
 			t.Errorf("%v; want %v", got, want)
 		}
 	})
+}
+
+// TestWhoComesAgainIsNotFirst checks that a client that leaves and comes again is behind one that has waited meanwhile.
+func TestWhoComesAgainIsNotFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := connectionTurns()
+		probe := of.newClient()
+		end, _ := of.take(t.Context(), turnOf{client: probe})
+		end()
+		again := of.newClient()
+		end, _ = of.take(t.Context(), turnOf{client: of.newClient()})
+		var all sync.WaitGroup
+		var got []string
+		for name, who := range map[string]*client{"again": again, "probe": probe} {
+			all.Go(func() {
+				if end, is := of.take(t.Context(), turnOf{client: who}); is {
+					got = append(got, name) // only who has the turn
+					end()
+				}
+			})
+		}
+		synctest.Wait()
+		end()
+		all.Wait()
+		if want := []string{"probe", "again"}; !slices.Equal(got, want) {
+			t.Errorf("%v; want %v", got, want)
+		}
+	})
+}
+
+// TestATurnEndsByItself checks that a turn of a connection does not last for ever, and that its end counts once.
+func TestATurnEndsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of, began := connectionTurns(), time.Now()
+		stuck, _ := of.take(t.Context(), turnOf{})
+		next, is := of.take(t.Context(), turnOf{})
+		if took := time.Since(began); !is || took < of.longest || took > 2*of.longest {
+			t.Errorf("the next turn begins after %v: %v", took, is)
+		}
+		stuck()
+		waits, cancel := context.WithTimeout(t.Context(), of.longest/2)
+		defer cancel()
+		if _, is := of.take(waits, turnOf{}); is {
+			t.Error("two have the turn")
+		}
+		next()
+	})
+}
+
+// TestNothingIsRead checks that a Server reads no body, and nothing for longer than a head may take.
+func TestNothingIsRead(t *testing.T) {
+	s := serve(t, Config{HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, Log: zap.NewNop(), Elections: nobody{}, Health: counted{new(atomic.Int64)}})
+	for sends, want := range map[string]string{
+		"GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n":                    "HTTP/1.1 400 ",
+		"GET /livez HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n": "HTTP/1.1 400 ",
+		"GET /livez HTTP/1.1\r\nHost: x\r\nExpect: x\r\nContent-Length: 5\r\n\r\n":       "HTTP/1.1 417 ",
+		"OPTIONS * HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n":                     "HTTP/1.1 400 ",
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			c, err := net.Dial("tcp", s.listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			if _, err := io.WriteString(c, sends); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			if answer, err := io.ReadAll(c); !strings.HasPrefix(string(answer), want) || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%q: %q, %v", sends, answer, err)
+			}
+		})
+	}
 }
 
 // TestClientsAreForgotten checks that a Server keeps nothing of clients without connections.

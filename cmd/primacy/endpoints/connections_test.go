@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -129,6 +130,26 @@ func TestNothingIsRead(t *testing.T) {
 				t.Errorf("%q: %q, %v", sends, answer, err)
 			}
 		})
+	}
+}
+
+// TestConnectionsLeaveFilesForWork checks that clients get at most half of the files that the process may open.
+func TestConnectionsLeaveFilesForWork(t *testing.T) {
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	few := before
+	few.Cur = 1000
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	got := connections()
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if got != 500 {
+		t.Errorf("of 1000 files %d are for connections", got)
 	}
 }
 

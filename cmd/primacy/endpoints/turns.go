@@ -220,17 +220,16 @@ func (l *turnListener) Accept() (net.Conn, error) {
 	}
 	its.connections++
 	open, closed := context.WithCancel(context.Background())
-	return &turnConn{Conn: one, turns: l.turns, client: its, open: open, closed: func() { closed(); l.left(from.Addr()) }}, nil
+	return &turnConn{Conn: one, turns: l.turns, client: its, open: open, closed: sync.OnceFunc(func() { closed(); l.left(from.Addr()) })}, nil
 }
 
 // left forgets a client whose last connection is closed.
 func (l *turnListener) left(from netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if its := l.clients[from]; its != nil {
-		if its.connections--; its.connections == 0 {
-			delete(l.clients, from)
-		}
+	its := l.clients[from]
+	if its.connections--; its.connections == 0 {
+		delete(l.clients, from)
 	}
 }
 
@@ -240,9 +239,7 @@ type turnConn struct {
 	turns  *turns
 	client *client
 	open   context.Context // ends when the connection is closed
-	closed func()          // ends open
-
-	close sync.Once
+	closed func()          // ends open; again and again does nothing more
 
 	mu sync.Mutex
 	// end ends the present turn; nil without one.
@@ -257,15 +254,15 @@ type turnConn struct {
 func (c *turnConn) Read(p []byte) (int, error) {
 	c.yield()
 	n, err := c.Conn.Read(p)
-	if n == 0 || c.isServed() {
+	c.mu.Lock()
+	of, served := turnOf{c.client, c.again}, c.served
+	c.again = c.again || n > 0
+	c.mu.Unlock()
+	if n == 0 || served {
 		return n, err
 	}
 	within, cancel := context.WithTimeout(c.open, headerTime) // a client that waited for longer is gone, or will be
 	defer cancel()
-	c.mu.Lock()
-	of := turnOf{c.client, c.again}
-	c.again = true
-	c.mu.Unlock()
 	end, is := c.turns.take(within, of)
 	if !is {
 		return 0, os.ErrDeadlineExceeded
@@ -286,7 +283,7 @@ func (c *turnConn) Write(p []byte) (int, error) {
 }
 
 func (c *turnConn) Close() error {
-	c.close.Do(c.closed)
+	c.closed()
 	c.yield()
 	return c.Conn.Close()
 }
@@ -298,12 +295,6 @@ func (c *turnConn) yield() {
 		c.end()
 		c.end = nil
 	}
-}
-
-func (c *turnConn) isServed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.served
 }
 
 // serve notes that a handler has the request.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -130,33 +131,44 @@ func (b *bench) killProgram(ctx context.Context) (taken func(validity time.Durat
 	}, nil
 }
 
-// startPhase starts the program in a group of its own, and measures the time to its first term.
+// startPhase starts the program in a group of its own, and measures the time to its first term, with a parent and without in turns.
 func (b *bench) startPhase(ctx context.Context, r *result, s size) error {
-	shared := b.config
-	defer func() { b.config = shared }()
-	var all sample
+	with := move{Target: "P11", What: "start of the process -> its first runner starts", Who: program}
+	without := move{Target: with.Target, What: with.What, Who: parentless}
 	for i := range s.starts {
-		name := fmt.Sprintf("start-%d", i)
-		var err error
-		if b.config, err = b.configFile(name+".yaml", name, "{kind: Lease}", []string{name}); err != nil {
-			return err
-		}
-		began := b.clock.Now()
-		m, err := b.join(name, "stable")
-		if err != nil {
-			return err
-		}
-		took, err := b.until(ctx, "the start", began, []string{name})
-		if err != nil {
-			return err
-		}
-		all = append(all, took...)
-		if err := m.signal(ctx, syscall.SIGTERM); err != nil {
-			return err
+		for _, m := range []*move{&with, &without} {
+			took, err := b.start(ctx, fmt.Sprintf("start-%d-%d", i, rank(m.Who)), m.Who)
+			if err != nil {
+				return err
+			}
+			m.Took = append(m.Took, took...)
 		}
 	}
-	r.Moves = append(r.Moves, move{Target: "P11", What: "start of the process -> its first runner starts", Who: program, Took: all})
+	r.Moves = append(r.Moves, with, without)
 	return nil
+}
+
+// start measures one start of a member, whose one election has its name, and ends it.
+func (b *bench) start(ctx context.Context, name string, who contender) (sample, error) {
+	config, flags := b.config, b.flags
+	defer func() { b.config, b.flags = config, flags }()
+	if who == parentless {
+		b.flags = append(slices.Clone(flags), string(unguarded))
+	}
+	var err error
+	if b.config, err = b.configFile(name+".yaml", name, "{kind: Lease}", []string{name}); err != nil {
+		return nil, err
+	}
+	began := b.clock.Now()
+	m, err := b.join(name, "stable")
+	if err != nil {
+		return nil, err
+	}
+	took, err := b.until(ctx, "the start", began, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	return took, m.signal(ctx, syscall.SIGTERM)
 }
 
 // judgeProgram judges all records of the programs.

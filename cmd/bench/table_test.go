@@ -40,6 +40,7 @@ func measured() *result {
 			{Target: "P12", What: "death", Who: program, Took: of(60)},
 			{Target: "P12", What: "death", Who: parentless, Took: of(15100)},
 			{Target: "P12", What: "death", Who: clientGo, Took: of(17000)},
+			{Target: "P11", What: "start", Who: parentless, Took: of(480)},
 		},
 		Cold:   cold{Elections: 1000, Took: 2 * time.Second, Alone: alone{1000, 1000}},
 		Proved: proved{Elections: 1000, Took: of(1200, 1300, 1400), Alone: []alone{{Updates: 1000}, {Updates: 1000}, {Updates: 1000}}},
@@ -95,6 +96,7 @@ func TestTableShowsWhatWasMissed(t *testing.T) {
 		"P9 ":  func(r *result) { r.Retake.Took *= 2 },
 		"P10":  func(r *result) { r.Conflicts[0].Conflicts = 3 },
 		"P11":  func(r *result) { r.Moves[4].Took = of(501) },
+		"P11 ": func(r *result) { r.Moves[8].Took = of(479) },
 		"P12":  func(r *result) { r.Moves[5].Took = of(61) },
 		"P12 ": func(r *result) { r.Proved.Alone[1].Updates = 1001 },
 	} {

@@ -1,7 +1,8 @@
 // Package events writes Kubernetes Events about the terms of a member, on the locks of its elections.
 //
 // A Recorder follows the transitions of a Manager. It never holds the Manager up: if transitions come faster than Events may be written, it
-// leaves some out, and logs how many. client-go's correlator combines Events that are alike, and limits those of
+// leaves some out, and logs how many. An Event that is no warning is written 2 s after its transition, so that the API server first has time for
+// the elections that move together. client-go's correlator combines Events that are alike, and limits those of
 // one lock; Limit is the limit for the whole process. A member without the right to write Events writes none, and
 // nothing else is different.
 package events
@@ -10,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -79,6 +81,8 @@ type Config struct {
 }
 
 const (
+	// calm is how long Events wait that are no warnings: nobody waits for them, and many elections may be moving now.
+	calm = 2 * time.Second
 	// patience is how long one request may take.
 	patience = 5 * time.Second
 	// deniedFor is how long a Recorder writes nothing after it was denied.
@@ -95,6 +99,8 @@ type Recorder struct {
 	correlator *record.EventCorrelator
 	uids       map[string]types.UID
 
+	// pending are Events that have to be written, in the order in which they are due.
+	pending []pending
 	// tokens is how many Events may be written at the instant filled.
 	tokens float64
 	filled instant.Instant
@@ -124,19 +130,43 @@ type correlatorClock struct{ clock.Clock }
 func (c correlatorClock) Now() time.Time                     { return c.Wall() }
 func (c correlatorClock) Since(then time.Time) time.Duration { return c.Wall().Sub(then) }
 
-// Run writes Events until the channel of a Manager's transitions is closed, which is when the Manager's Run has returned.
-// Once ctx has ended it writes nothing more.
-func (r *Recorder) Run(ctx context.Context, transitions <-chan election.ElectionTransition) {
-	for t := range transitions {
-		if ctx.Err() == nil {
-			r.note(ctx, t)
-		}
-	}
-	r.tell(0)
+// pending is a transition whose Event has to be written at the instant due.
+type pending struct {
+	kind, reason, message string
+	of                    election.ElectionTransition
+	on                    Object
+	due                   instant.Instant
 }
 
-// note writes the Event of a transition, if it has one and the limit allows it.
-func (r *Recorder) note(ctx context.Context, t election.ElectionTransition) {
+// Run writes Events until the channel of a Manager's transitions is closed, which is when the Manager's Run has returned. Then it
+// writes what is left at once. Once ctx has ended it writes nothing more.
+func (r *Recorder) Run(ctx context.Context, transitions <-chan election.ElectionTransition) {
+	next := clock.NewTimer(calm)
+	defer next.Stop()
+	for {
+		if len(r.pending) > 0 {
+			next.Reset(clock.Until(r.cfg.Clock, r.pending[0].due))
+		}
+		select {
+		case t, goesOn := <-transitions:
+			if !goesOn {
+				for len(r.pending) > 0 {
+					r.writeNext(ctx)
+				}
+				r.tell(0)
+				return
+			}
+			r.note(t)
+		case <-next.C:
+			if len(r.pending) > 0 {
+				r.writeNext(ctx)
+			}
+		}
+	}
+}
+
+// note makes the Event of a transition pending, if it has one and the limit allows it.
+func (r *Recorder) note(t election.ElectionTransition) {
 	kind, reason := kindOf(t)
 	if reason == "" {
 		return
@@ -147,7 +177,7 @@ func (r *Recorder) note(ctx context.Context, t election.ElectionTransition) {
 	}
 	r.tokens = min(float64(r.cfg.Limit.Burst), r.tokens+now.Sub(r.filled).Seconds()*r.cfg.Limit.PerSecond)
 	r.filled = now
-	if r.tokens < 1 {
+	if r.tokens < 1 || len(r.pending) >= r.cfg.Limit.Burst {
 		if r.leftOut++; r.leftOut == 1 {
 			r.since = now
 		}
@@ -159,12 +189,30 @@ func (r *Recorder) note(ctx context.Context, t election.ElectionTransition) {
 	if !ok {
 		return // it is gone
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	if reason == Leading || reason == Claiming { // somebody may have made the lock anew since the last term
 		delete(r.uids, object.key())
 	}
-	err := r.write(ctx, r.event(ctx, object, kind, reason, t))
+	p := pending{kind, reason, wording(r.cfg.Identity(), reason, t), t, object, now}
+	if kind != corev1.EventTypeWarning {
+		p.due = now.Add(calm)
+	}
+	i := len(r.pending)
+	for i > 0 && p.due < r.pending[i-1].due {
+		i--
+	}
+	r.pending = slices.Insert(r.pending, i, p)
+}
+
+// writeNext writes the first Event that is pending.
+func (r *Recorder) writeNext(ctx context.Context) {
+	next := r.pending[0]
+	r.pending = slices.Delete(r.pending, 0, 1)
+	if ctx.Err() != nil || r.cfg.Clock.Now() < r.denied {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := r.write(ctx, r.event(ctx, next))
 	switch {
 	case apierrors.IsForbidden(err):
 		r.denied = r.cfg.Clock.Now().Add(deniedFor)
@@ -173,7 +221,7 @@ func (r *Recorder) note(ctx context.Context, t election.ElectionTransition) {
 		}
 		r.wrote = false
 	case err != nil && !errors.Is(err, context.Canceled):
-		r.cfg.Log.Debug("a Kubernetes Event could not be written", zap.String("election", t.Election), zap.Error(err))
+		r.cfg.Log.Debug("a Kubernetes Event could not be written", zap.String("election", next.of.Election), zap.Error(err))
 	case err == nil:
 		r.wrote = true
 	}
@@ -232,7 +280,8 @@ func wording(who, reason string, t election.ElectionTransition) string {
 	return fmt.Sprintf("%s leads, and its renewals succeed again, term %d", who, t.Token)
 }
 
-func (r *Recorder) event(ctx context.Context, o Object, kind, reason string, t election.ElectionTransition) *corev1.Event {
+func (r *Recorder) event(ctx context.Context, p pending) *corev1.Event {
+	o, t := p.on, p.of
 	when := metav1.NewTime(t.At)
 	return &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
@@ -241,7 +290,7 @@ func (r *Recorder) event(ctx context.Context, o Object, kind, reason string, t e
 		},
 		InvolvedObject: corev1.ObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: r.uid(ctx, o)},
 		Source:         corev1.EventSource{Component: "primacy", Host: r.cfg.Host},
-		Type:           kind, Reason: reason, Message: wording(r.cfg.Identity(), reason, t), Count: 1, FirstTimestamp: when, LastTimestamp: when,
+		Type:           p.kind, Reason: p.reason, Message: p.message, Count: 1, FirstTimestamp: when, LastTimestamp: when,
 		ReportingController: "primacy.dev/member", ReportingInstance: r.cfg.Host,
 	}
 }

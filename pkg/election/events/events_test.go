@@ -122,6 +122,12 @@ func (d *desk) tell(name string, t election.Transition) {
 	d.transitions <- election.ElectionTransition{Election: name, Number: d.told, Transition: t}
 }
 
+// settle waits until all Events are written that must be by then.
+func (d *desk) settle() {
+	time.Sleep(2 * time.Second)
+	synctest.Wait()
+}
+
 func (d *desk) end() {
 	close(d.transitions)
 	<-d.done
@@ -133,14 +139,15 @@ func TestWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		lead := election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken", Token: 7, Leaderless: 76 * time.Millisecond}
+		began := time.Now()
 		d.tell("e", lead)
-		synctest.Wait()
+		d.settle()
 		e := d.book.created[0]
 		o := e.InvolvedObject
 		if o.Kind != "Lease" || o.APIVersion != "coordination.k8s.io/v1" || o.Namespace != "ns" || o.Name != "the-lock" || o.UID == "" {
 			t.Errorf("on %+v", o)
 		}
-		if e.Namespace != "ns" || e.Source.Component != "primacy" || e.Source.Host != "h1" || e.ReportingController == "" || !e.FirstTimestamp.Time.Equal(time.Now()) {
+		if e.Namespace != "ns" || e.Source.Component != "primacy" || e.Source.Host != "h1" || e.ReportingController == "" || !e.FirstTimestamp.Time.Equal(began) {
 			t.Errorf("%+v", e)
 		}
 		for _, tr := range []election.Transition{
@@ -154,6 +161,7 @@ func TestWords(t *testing.T) {
 			{Event: election.EventRole, Role: election.Claiming, Reason: "lock claimed from a foreign holder"},
 		} {
 			d.tell("e", tr)
+			d.settle()
 		}
 		d.tell("gone", lead)
 		d.end()
@@ -172,13 +180,47 @@ func TestWords(t *testing.T) {
 	})
 }
 
+// TestCalm checks that Events come 2 s after their transitions, so that they are not in the way of other elections, and that warnings
+// and a member that leaves do not wait.
+func TestCalm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		lead := election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken"}
+		d.tell("e-1", lead)
+		time.Sleep(time.Second)
+		d.tell("e-2", lead)
+		d.tell("e-1", election.Transition{Event: election.EventJeopardy, Role: election.Leading})
+		written := func(when string, want ...string) {
+			synctest.Wait()
+			var got []string
+			d.book.mu.Lock()
+			defer d.book.mu.Unlock()
+			for _, e := range d.book.created {
+				got = append(got, e.InvolvedObject.Name+" "+e.Reason)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q", when, got)
+			}
+		}
+		written("after 1 s", "the-lock-1 RenewalsFail")
+		time.Sleep(time.Second)
+		written("after 2 s", "the-lock-1 RenewalsFail", "the-lock-1 Leading")
+		began := time.Now()
+		d.end()
+		written("at the end", "the-lock-1 RenewalsFail", "the-lock-1 Leading", "the-lock-2 Leading")
+		if took := time.Since(began); took > 0 {
+			t.Errorf("it took %v to end", took)
+		}
+	})
+}
+
 // TestLockMadeAnew checks that Events of a term are on the present lock: its UID is new if somebody deleted the lock.
 func TestLockMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		lead := election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken"}
 		d.tell("e", lead)
-		synctest.Wait()
+		d.settle()
 		if !d.realm.Delete("the-lock") {
 			t.Fatal("there was no lock")
 		}
@@ -205,7 +247,7 @@ func TestLimitOfTheProcess(t *testing.T) {
 		for i := range 10000 {
 			d.tell(fmt.Sprintf("e-%d", i), lead)
 		}
-		synctest.Wait()
+		d.settle()
 		if n := len(d.book.lines()); n != events.DefaultLimit.Burst {
 			t.Errorf("%d Events at once", n)
 		}
@@ -213,7 +255,7 @@ func TestLimitOfTheProcess(t *testing.T) {
 		for i := range 200 {
 			d.tell(fmt.Sprintf("e-%d", 20000+i), lead)
 		}
-		synctest.Wait()
+		d.settle()
 		if n := len(d.book.lines()); n != events.DefaultLimit.Burst {
 			t.Errorf("%d Events after 20 s", n)
 		}
@@ -251,16 +293,16 @@ func TestWithoutTheRight(t *testing.T) {
 		d.book.err = denied
 		lead := election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken"}
 		d.tell("e", lead)
-		synctest.Wait()
+		d.settle()
 		d.book.err = nil
 		d.tell("e", lead)
-		synctest.Wait()
+		d.settle()
 		if got := d.book.lines(); len(got) != 0 || d.logs.Len() != 0 {
 			t.Errorf("wrote %q, logged %v", got, d.logs.All())
 		}
 		time.Sleep(11 * time.Minute)
 		d.tell("e", lead)
-		synctest.Wait()
+		d.settle()
 		if got := d.book.lines(); len(got) != 1 {
 			t.Errorf("wrote %q once it may", got)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"time"
 
@@ -185,6 +186,14 @@ func (s Stored) stored(err error) error {
 		return nil
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("store pins and rollout: %w (needed on configmap %s: get, update; and create where there is none)", err, rollout.ObjectName(s.group))
+	case !refused(err):
+		return fmt.Errorf("store pins and rollout: %w (it may be stored nevertheless: look before you do it again)", err)
 	}
 	return fmt.Errorf("store pins and rollout: %w", err)
+}
+
+// refused says whether an API server has answered that it stored nothing.
+func refused(err error) bool {
+	var api apierrors.APIStatus
+	return errors.As(err, &api) && api.Status().Code < http.StatusInternalServerError && !apierrors.IsUnexpectedServerError(err)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -170,5 +172,39 @@ func TestEditRefused(t *testing.T) {
 	}
 	if _, err := r.maps.Get(t.Context(), object, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("something was written: %v", err)
+	}
+}
+
+// loses loses the answers to writes.
+type loses struct{ http.RoundTripper }
+
+func (l loses) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := l.RoundTripper.RoundTrip(r)
+	if err != nil || r.Method == http.MethodGet {
+		return answer, err
+	}
+	_ = answer.Body.Close()
+	return nil, io.ErrUnexpectedEOF
+}
+
+// TestAnEditWhoseAnswerIsLost checks that people learn of an edit that may be stored, and that what the server refused is not called so.
+func TestAnEditWhoseAnswerIsLost(t *testing.T) {
+	const may = "it may be stored nevertheless"
+	r := newRealm(t)
+	lossy := rest.CopyConfig(r.config)
+	lossy.Wrap(func(rt http.RoundTripper) http.RoundTripper { return loses{rt} })
+	core := coreOf(t, lossy)
+	for _, pinned := range []string{"a", "b"} { // the first creates the object
+		err := steering.Edit(t.Context(), core.ConfigMaps(r.namespace), group, pin(pinned, "blue"))
+		if err == nil || !strings.Contains(err.Error(), may) {
+			t.Errorf("edit returned %v", err)
+		}
+	}
+	if s, err := steering.Load(t.Context(), r.maps, group); err != nil || len(s.Plan.Pins) != 2 {
+		t.Errorf("stored %+v, %v", s.Plan, err)
+	}
+	err := steering.Edit(t.Context(), coreOf(t, rest.CopyConfig(r.config)).ConfigMaps(r.namespace+"-not-there"), group, pin("a", "blue"))
+	if err == nil || strings.Contains(err.Error(), may) {
+		t.Errorf("edit returned %v", err)
 	}
 }

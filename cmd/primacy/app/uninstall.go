@@ -33,7 +33,8 @@ the tool by which you applied it (helm uninstall, kubectl delete -k).
 It refuses while a member lives. If a member has died without the end of its session, it waits
 until nothing of the group has changed for the longest lease, and deletes each object only as it
 was then. A member that cannot reach the API server is not seen: with outage: failopen its work may go on.
-It leaves locks that an elector that is not Primacy made, or holds.
+It leaves locks that an elector that is not Primacy made, or holds. Before it deletes anything, and in a dry run, it asks
+the API server whether it may delete each object.
 
 It needs list, watch, get and delete on leases and configmaps, and update on leases if a dead member
 holds one. Exit status: 0; 1 if it failed; 2 for a mistake in the command line; 5 when it refuses.`,
@@ -77,9 +78,11 @@ type uninstallation struct {
 	// Kept are objects with our labels that are also a stranger's.
 	Kept []ownedObject `json:"kept"`
 	// Living are the members because of which nothing is deleted.
-	Living  []string `json:"living"`
-	DryRun  bool     `json:"dryRun,omitempty"`
-	Deleted int      `json:"deleted"`
+	Living []string `json:"living"`
+	DryRun bool     `json:"dryRun,omitempty"`
+	// Refused says why the API server would not delete the objects; set in a dry run.
+	Refused string `json:"refused,omitempty"`
+	Deleted int    `json:"deleted"`
 
 	// beside are the sessions that renew locks in other namespaces. Each is in the namespace of its locks. While one of
 	// them changes, its member lives, and we delete nothing.
@@ -153,10 +156,18 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 		}
 	}
 	if found.DryRun = bool(*u.dry); found.DryRun {
+		if err := u.rehearse(ctx, found); denied(err) {
+			found.Refused = oneLine(err)
+		} else if err != nil {
+			return err
+		}
 		return u.output.write(u.out, found.text(), found)
 	}
 	if len(found.Living) > 0 {
 		return refused(fmt.Errorf("%s; nothing was deleted (stop all members first; the session of one that has died lapses by itself)", found.living()))
+	}
+	if err := u.rehearse(ctx, found); err != nil {
+		return u.failed(fmt.Errorf("%w; nothing was deleted", err))
 	}
 	if err := u.confirm.of(ctx, fmt.Sprintf("%s of group %s in namespace %s will be deleted", counted(len(found.Objects), "object"), u.group, u.namespace)); err != nil {
 		return err
@@ -302,13 +313,7 @@ func (u *uninstallCommand) delete(ctx context.Context, found *uninstallation) er
 		return cmp.Compare(a.order(), b.order())
 	})
 	for _, o := range found.Objects {
-		remove := u.api.Leases(cmp.Or(o.Namespace, u.namespace)).Delete
-		if o.Kind == status.ConfigMap {
-			remove = u.core.ConfigMaps(cmp.Or(o.Namespace, u.namespace)).Delete
-		}
-		deleting, cancel := context.WithTimeout(ctx, statusPatience)
-		err := remove(deleting, o.Name, metav1.DeleteOptions{Preconditions: &o.version})
-		cancel()
+		err := u.remove(ctx, o, metav1.DeleteOptions{Preconditions: &o.version})
 		switch {
 		case apierrors.IsConflict(err):
 			return refused(fmt.Errorf("%s has changed, so a member lives; %s deleted before that (stop all members first)",
@@ -323,6 +328,26 @@ func (u *uninstallCommand) delete(ctx context.Context, found *uninstallation) er
 		found.Deleted++
 	}
 	return nil
+}
+
+// rehearse asks the API server whether it would delete the objects: rights and policies may forbid it.
+func (u *uninstallCommand) rehearse(ctx context.Context, found uninstallation) error {
+	for _, o := range found.Objects {
+		if err := u.remove(ctx, o, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete %s: %w", o.ref(), err)
+		}
+	}
+	return nil
+}
+
+func (u *uninstallCommand) remove(ctx context.Context, o ownedObject, how metav1.DeleteOptions) error {
+	remove := u.api.Leases(cmp.Or(o.Namespace, u.namespace)).Delete
+	if o.Kind == status.ConfigMap {
+		remove = u.core.ConfigMaps(cmp.Or(o.Namespace, u.namespace)).Delete
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	return remove(ctx, o.Name, how)
 }
 
 func (o ownedObject) ref() status.Ref {
@@ -355,6 +380,8 @@ func (f uninstallation) text() string {
 	switch {
 	case f.DryRun && len(f.Living) > 0:
 		fmt.Fprintf(&t, "%s: nothing would be deleted\n", f.living())
+	case f.DryRun && f.Refused != "":
+		fmt.Fprintf(&t, "nothing would be deleted: the API server refuses: %s\n", f.Refused)
 	case f.DryRun:
 		fmt.Fprintf(&t, "%s would be deleted: --dry-run\n", counted(len(f.Objects), "object"))
 	default:

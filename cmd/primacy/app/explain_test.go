@@ -31,6 +31,7 @@ var explainedAt = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 type situation struct {
 	lock     lock.Entry
 	old, new lock.Entry
+	more     []lock.Entry // the sessions of other members
 	plan     rollout.Plan
 	expected []status.Expected
 	facts
@@ -115,7 +116,7 @@ func (s *situation) prefer(revision string) {
 
 // agree lets all members see what is stored.
 func (s *situation) agree() {
-	for _, m := range []lock.Entry{s.old, s.new} {
+	for _, m := range append([]lock.Entry{s.old, s.new}, s.more...) {
 		m.Record.Member.Preference = s.plan.Digest(s.byDefault)
 	}
 }
@@ -133,7 +134,7 @@ func (s *situation) explain(t *testing.T) explanation {
 	f.plan = s.plan
 	f.notes = view.Standing(f.plan)
 	var err error
-	f.report = status.Of(status.Selection{Group: "edge", Expected: s.expected}, []lock.Entry{s.lock, s.old, s.new}, explainedAt)
+	f.report = status.Of(status.Selection{Group: "edge", Expected: s.expected}, append([]lock.Entry{s.lock, s.old, s.new}, s.more...), explainedAt)
 	if f.election, err = electionNamed(f.report, "dns", "edge-system"); err != nil {
 		t.Fatal(err)
 	}
@@ -339,6 +340,11 @@ var situations = []struct {
 	}},
 	{"drained", verdictStuck, func(s *situation) {
 		s.drain("new-0")
+		s.prefer("1-10-0")
+	}},
+	{"two-drained", verdictStuck, func(s *situation) {
+		s.more = []lock.Entry{memberSession("new-1_00000003", "1-10-0")}
+		s.drain("new-0", "new-1")
 		s.prefer("1-10-0")
 	}},
 	{"drained-holder", verdictSoon, func(s *situation) {

@@ -212,11 +212,14 @@ func (x *explaining) judgeMove() judgement {
 // judgeUnmet judges an election whose holder is not what the election prefers, although nobody outranks it.
 func (x *explaining) judgeUnmet() judgement {
 	who, whom := x.holderName(), x.whom()
-	var lives, ready []status.Member
+	var lives, drained, ready []status.Member
 	for _, m := range x.living(x.report.Members) {
 		if x.wanted(m.Identity, m.Revision) {
 			lives = append(lives, m)
-			if !x.preferred.Drains(m.Identity) && x.rules.mayLead(m, x.election) {
+			switch {
+			case x.preferred.Drains(m.Identity):
+				drained = append(drained, m)
+			case x.rules.mayLead(m, x.election):
 				ready = append(ready, m)
 			}
 		}
@@ -227,11 +230,8 @@ func (x *explaining) judgeUnmet() judgement {
 			append([]whatIf{{What: whom + " starts and is ready"}}, x.lapse()...)}
 	case len(ready) > 0:
 		return judgement{verdictRight, fmt.Sprintf("%s leads, as it should: by the policy %s, %s does not come before it.", who, x.rules.policy, oneOf(ready)), x.lapse()}
-	}
-	for _, m := range lives {
-		if x.preferred.Drains(m.Identity) {
-			return x.judgeDrainedPreferred(m)
-		}
+	case len(drained) > 0:
+		return x.judgeDrainedPreferred(drained)
 	}
 	for _, m := range lives {
 		if m.Ready && x.standsDown(m) {

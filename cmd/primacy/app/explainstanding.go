@@ -43,10 +43,16 @@ func (x *explaining) judgeDrained() judgement {
 		append([]whatIf{{What: "another member that is not drained is ready"}, {What: "primacy drain " + x.holderName() + " --undo"}}, x.lapse()...)}
 }
 
-// judgeDrainedPreferred judges an election whose holder is not preferred, and whose preferred member is drained.
-func (x *explaining) judgeDrainedPreferred(m status.Member) judgement {
-	return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but %s is drained%s.", x.holderName(), x.whom(), view.NameOf(m.Identity), x.drain(m.Identity)),
-		append([]whatIf{{What: "primacy drain " + view.NameOf(m.Identity) + " --undo"}}, x.lapse()...)}
+// judgeDrainedPreferred judges an election whose holder is not preferred, while these members would be, were they not drained.
+func (x *explaining) judgeDrainedPreferred(drained []status.Member) judgement {
+	var says []string
+	var changes []whatIf
+	for _, m := range drained {
+		says = append(says, view.NameOf(m.Identity)+" is drained"+x.drain(m.Identity))
+		changes = append(changes, whatIf{What: "primacy drain " + view.NameOf(m.Identity) + " --undo"})
+	}
+	return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but %s.", x.holderName(), x.whom(), strings.Join(says, ", and ")),
+		append(changes, x.lapse()...)}
 }
 
 // sinceDrained says that the holder is drained, as the end of a sentence; empty if it is not.

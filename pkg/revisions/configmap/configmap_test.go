@@ -1,12 +1,8 @@
 package configmap_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,9 +10,9 @@ import (
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
+	"github.com/primacy-dev/primacy/pkg/revisions/internal/sourcetest"
 )
 
 func TestMain(m *testing.M) { devcluster.Main(m) }
@@ -24,17 +20,13 @@ func TestMain(m *testing.M) { devcluster.Main(m) }
 const (
 	name = "primacy-revisions"
 	key  = "default"
-	// longest is how long a test waits for a delivery or a line of the log.
-	longest = 30 * time.Second
 )
 
 // bench is one watched source and the ConfigMap that it reads.
 type bench struct {
-	*testing.T
+	*sourcetest.Watch
 	maps  coreclient.ConfigMapInterface // the administrator's
 	fault *fault
-	got   chan string
-	lines chan observer.LoggedEntry
 }
 
 // newBench watches the key with the administrator's configuration. If use is not nil, it watches with
@@ -44,27 +36,17 @@ func newBench(t *testing.T, use func(namespace string, c *rest.Config) *rest.Con
 	cluster := devcluster.Start(t)
 	namespace := cluster.Namespace(t)
 	admin := coreOf(t, cluster.Config)
-	b := &bench{
-		T: t, maps: admin.ConfigMaps(namespace), fault: &fault{},
-		got: make(chan string, 16), lines: make(chan observer.LoggedEntry, 64),
-	}
+	b := &bench{sourcetest.New(t), admin.ConfigMaps(namespace), &fault{}}
 	config := rest.CopyConfig(cluster.Config)
 	if use != nil {
 		config = use(namespace, config)
 	}
 	config.Wrap(b.fault.wrap)
-	log := zap.New(tee{b.lines})
-	source := configmap.New(coreOf(t, config), configmap.Key{Namespace: namespace, Name: name, Key: key}, log)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- source.Watch(ctx, func(p election.Preference) { b.got <- p.Digest() }) }()
 	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Watch returned %v", err)
-		}
+		b.Stop()
 		b.fault.closeIdle()
 	})
+	b.Begin(configmap.New(coreOf(t, config), configmap.Key{Namespace: namespace, Name: name, Key: key}, b.Log()))
 	return b
 }
 
@@ -75,45 +57,6 @@ func coreOf(t *testing.T, c *rest.Config) *coreclient.CoreV1Client {
 		t.Fatal(err)
 	}
 	return core
-}
-
-// next waits for the next delivered value.
-func (b *bench) next(want string) {
-	b.Helper()
-	select {
-	case p := <-b.got:
-		if p != want {
-			b.Fatalf("delivered %s, want %s", p, want)
-		}
-	case <-time.After(longest):
-		b.Fatalf("nothing was delivered, want %s", want)
-	}
-}
-
-// says waits for a line of the log. It fails if the next line has another message.
-func (b *bench) says(message string) observer.LoggedEntry {
-	b.Helper()
-	select {
-	case line := <-b.lines:
-		if line.Message != message {
-			b.Fatalf("logged %q, want %q", line.Message, message)
-		}
-		return line
-	case <-time.After(longest):
-		b.Fatalf("nothing was logged, want %q", message)
-	}
-	panic("unreachable")
-}
-
-func (b *bench) quiet() {
-	b.Helper()
-	select {
-	case line := <-b.lines:
-		b.Errorf("logged %q", line.Message)
-	case p := <-b.got:
-		b.Errorf("delivered %s", p)
-	default:
-	}
 }
 
 const (
@@ -140,67 +83,65 @@ func (b *bench) update(data map[string]string) {
 
 func TestValues(t *testing.T) {
 	b := newBench(t, nil)
-	b.next("(unset)") // there is no ConfigMap
+	b.Delivers("(unset)") // there is no ConfigMap
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-2"}, Data: map[string]string{key: "another's"}}
 	if _, err := b.maps.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	b.create(map[string]string{key: "1-9-0\n"})
-	b.next("1-9-0")
+	b.Delivers("1-9-0")
 	b.update(map[string]string{key: "1-9-0", "note": "says the same"})
 	b.update(map[string]string{key: " 2-0-0 "})
-	b.next("2-0-0")
+	b.Delivers("2-0-0")
 	b.update(map[string]string{"other": "x"})
-	b.next("(unset)")
+	b.Delivers("(unset)")
 	b.update(map[string]string{key: "2-0-0"})
-	b.next("2-0-0")
+	b.Delivers("2-0-0")
 	b.update(map[string]string{key: "  "})
-	b.next("(unset)")
+	b.Delivers("(unset)")
 	b.update(map[string]string{key: "2-0-0"})
-	b.next("2-0-0")
+	b.Delivers("2-0-0")
 	b.update(map[string]string{key: "no revision"})
-	b.says(refused)
+	b.Says(refused)
 	b.update(map[string]string{key: "no revision", "note": "still none"})
 	b.update(map[string]string{key: "2-0-0"})
 	if err := b.maps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b.next("(unset)")
-	b.quiet()
+	b.Delivers("(unset)")
+	b.Quiet()
 }
 
 // TestWatchCut checks that the source sees, afterwards, what happens while the stream is cut, and
 // logs nothing if it can watch again at once.
 func TestWatchCut(t *testing.T) {
 	b := newBench(t, nil)
-	b.next("(unset)")
+	b.Delivers("(unset)")
 	b.create(map[string]string{key: "1-9-0"})
-	b.next("1-9-0")
+	b.Delivers("1-9-0")
 	if n := b.fault.cut(); n != 1 {
 		t.Fatalf("%d streams were open, want 1", n)
 	}
 	b.update(map[string]string{key: "2-0-0"})
-	b.next("2-0-0")
-	b.quiet()
+	b.Delivers("2-0-0")
+	b.Quiet()
 }
 
 // TestUnreachable checks that the last value stays while the server does not answer.
 func TestUnreachable(t *testing.T) {
 	b := newBench(t, nil)
-	b.next("(unset)")
+	b.Delivers("(unset)")
 	b.create(map[string]string{key: "1-9-0"})
-	b.next("1-9-0")
+	b.Delivers("1-9-0")
 	b.fault.set(errUnreachable)
 	b.fault.cut()
-	if line := b.says(trouble); line.ContextMap()["last"] != "1-9-0" {
-		t.Errorf("logged %v", line.ContextMap())
-	}
+	b.Says(trouble, "last=1-9-0")
 	b.fault.refused(3) // the source tries again, and logs nothing more
 	b.update(map[string]string{key: "2-0-0"})
 	b.fault.set(nil)
-	b.next("2-0-0")
-	b.says(over)
-	b.quiet()
+	b.Delivers("2-0-0")
+	b.Says(over)
+	b.Quiet()
 }
 
 // TestDeniedThenGranted checks that without permission the source knows nothing, so it delivers
@@ -213,17 +154,13 @@ func TestDeniedThenGranted(t *testing.T) {
 		return as(t, c, ns, "reader")
 	})
 	b.create(map[string]string{key: "1-9-0"})
-	line := b.says(trouble)
-	if last, err := line.ContextMap()["last"], line.ContextMap()["error"].(string); last != "none, so nothing moves" ||
-		!contains(err, "forbidden", "(needed on configmap "+name+" in namespace "+namespace+": list, watch)") {
-		t.Errorf("logged %v", line.ContextMap())
-	}
-	b.quiet()
+	b.Says(trouble, "last=none, so nothing moves", "forbidden", "(needed on configmap "+name+" in namespace "+namespace+": list, watch)")
+	b.Quiet()
 	grant(t, admin, namespace, "reader")
-	b.next("1-9-0")
-	b.says(over)
+	b.Delivers("1-9-0")
+	b.Says(over)
 	b.update(map[string]string{key: "2-0-0"})
-	b.next("2-0-0")
+	b.Delivers("2-0-0")
 }
 
 // as makes a service account and returns its credentials.

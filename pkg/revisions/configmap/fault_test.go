@@ -4,11 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
@@ -90,34 +87,6 @@ func (f *fault) cut() int {
 }
 
 func (f *fault) closeIdle() { utilnet.CloseIdleConnectionsFor(f.below) }
-
-// tee sends lines of a log where a test can wait for them.
-type tee struct{ lines chan<- observer.LoggedEntry }
-
-func (t tee) Enabled(l zapcore.Level) bool { return l >= zapcore.InfoLevel }
-func (t tee) With(fields []zapcore.Field) zapcore.Core {
-	return t // no test looks at the fields that the source adds
-}
-func (t tee) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if t.Enabled(e.Level) {
-		return ce.AddCore(e, t)
-	}
-	return ce
-}
-func (t tee) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	t.lines <- observer.LoggedEntry{Entry: e, Context: fields}
-	return nil
-}
-func (t tee) Sync() error { return nil }
-
-func contains(s string, parts ...string) bool {
-	for _, p := range parts {
-		if !strings.Contains(s, p) {
-			return false
-		}
-	}
-	return true
-}
 
 func tokenRequest() *authenticationv1.TokenRequest {
 	return &authenticationv1.TokenRequest{}

@@ -3,10 +3,7 @@ package steering_test
 import (
 	"context"
 	"testing"
-	"time"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -16,6 +13,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/revisions/internal/sourcetest"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
@@ -24,8 +22,6 @@ func TestMain(m *testing.M) { devcluster.Main(m) }
 
 const (
 	group = "edge"
-	// longest is how long a test waits for a delivery or a line of the log.
-	longest = 30 * time.Second
 )
 
 var object = rollout.ObjectName(group)
@@ -95,32 +91,19 @@ func pin(election, revision string) func(*rollout.Plan) error {
 
 // bench is one watched source.
 type bench struct {
-	*testing.T
+	*sourcetest.Watch
 	realm
 	source *steering.Source
 	// byDefault carries what the default source says.
 	byDefault chan election.Preference
 	giveUp    chan error
-	got       chan election.Preference
-	lines     chan string
 }
 
 func newBench(t *testing.T, r realm) *bench {
 	t.Helper()
-	b := &bench{
-		T: t, realm: r, byDefault: make(chan election.Preference, 4), giveUp: make(chan error),
-		got: make(chan election.Preference, 16), lines: make(chan string, 64),
-	}
-	b.source = steering.New(coreOf(t, r.config), r.namespace, group, b.defaults(), clock.Boottime(), zap.New(tee{b.lines}))
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- b.source.Watch(ctx, func(p election.Preference) { b.got <- p }) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Watch returned %v", err)
-		}
-	})
+	b := &bench{Watch: sourcetest.New(t), realm: r, byDefault: make(chan election.Preference, 4), giveUp: make(chan error)}
+	b.source = steering.New(coreOf(t, r.config), r.namespace, group, b.defaults(), clock.Boottime(), b.Log())
+	b.Begin(b.source)
 	return b
 }
 
@@ -148,50 +131,19 @@ func (b *bench) defaults() election.Preferences {
 // next waits for the next delivered preference, and checks what some elections prefer by it.
 func (b *bench) next(want map[string]record.Preferred) election.Preference {
 	b.Helper()
-	select {
-	case p := <-b.got:
-		for name, preferred := range want {
-			if got := p.For(name); got != preferred {
-				b.Fatalf("%s prefers %s, want %s", name, got, preferred)
-			}
+	p := b.Next()
+	for name, preferred := range want {
+		if got := p.For(name); got != preferred {
+			b.Fatalf("%s prefers %s, want %s", name, got, preferred)
 		}
-		return p
-	case <-clock.NewTimer(longest).C:
-		b.Fatalf("nothing was delivered, want %v", want)
 	}
-	panic("unreachable")
-}
-
-// says waits for a line of the log.
-func (b *bench) says(want string) string {
-	b.Helper()
-	select {
-	case line := <-b.lines:
-		if len(line) < len(want) || line[:len(want)] != want {
-			b.Fatalf("logged %q, want %q", line, want)
-		}
-		return line
-	case <-clock.NewTimer(longest).C:
-		b.Fatalf("nothing was logged, want %q", want)
-	}
-	panic("unreachable")
-}
-
-func (b *bench) quiet() {
-	b.Helper()
-	select {
-	case line := <-b.lines:
-		b.Errorf("logged %q", line)
-	case p := <-b.got:
-		b.Errorf("delivered %s", p.Digest())
-	default:
-	}
+	return p
 }
 
 // until waits until the condition so holds for what the source knows.
 func (b *bench) until(what string, so func(steering.Sight) bool) {
 	b.Helper()
-	timeout := clock.NewTimer(longest).C
+	timeout := clock.NewTimer(sourcetest.Longest).C
 	for {
 		sight, changed := b.source.Sight()
 		if so(sight) {
@@ -204,26 +156,3 @@ func (b *bench) until(what string, so func(steering.Sight) bool) {
 		}
 	}
 }
-
-// tee sends lines of a log where a test can wait for them.
-type tee struct{ lines chan<- string }
-
-func (t tee) Enabled(l zapcore.Level) bool             { return l >= zapcore.InfoLevel }
-func (t tee) With(fields []zapcore.Field) zapcore.Core { return t }
-func (t tee) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if t.Enabled(e.Level) {
-		return ce.AddCore(e, t)
-	}
-	return ce
-}
-func (t tee) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	text := e.Message
-	for _, f := range fields {
-		if err, failed := f.Interface.(error); failed {
-			text += ": " + err.Error()
-		}
-	}
-	t.lines <- text
-	return nil
-}
-func (t tee) Sync() error { return nil }

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -88,40 +86,13 @@ func (n *node) session(realm *memory.Realm, proofs ...record.Proof) *record.Memb
 	return m
 }
 
-// hearing runs a listener until the test ends, and returns the messages of its log.
-func (n *node) hearing(realm *memory.Realm) <-chan string {
-	core, _ := observer.New(zap.InfoLevel)
-	lines := make(chan string, 64)
-	l := &Listener{
-		Pods: n.core.Pods(n.pod.Namespace), Sessions: realm.Store(), Group: "edge", Name: "other-0", Clock: clock.Boottime(),
-		Log: zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
-			lines <- e.Message
-			return nil
-		})),
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		l.Run(ctx)
-		close(done)
-	}()
-	n.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	return lines
-}
-
-func (n *node) wantLine(lines <-chan string, want string) {
-	n.Helper()
-	select {
-	case got := <-lines:
-		if got != want {
-			n.Fatalf("logged %q, want %q", got, want)
+// hearing runs a listener until the test ends.
+func (n *node) hearing(realm *memory.Realm) heard {
+	return hear(n.T, func(log *zap.Logger) interface{ Run(context.Context) } {
+		return &Listener{
+			Pods: n.core.Pods(n.pod.Namespace), Sessions: realm.Store(), Group: "edge", Name: "other-0", Clock: clock.Boottime(), Log: log,
 		}
-	case <-time.After(longest):
-		n.Fatalf("nothing was logged, want %q", want)
-	}
+	})
 }
 
 const (
@@ -145,7 +116,7 @@ func TestAListenerEndsTheSession(t *testing.T) {
 			if first != "the status" {
 				n.says(deadPod().Status)
 			}
-			n.wantLine(lines, lineOver)
+			lines.want(t, lineOver)
 			r := realm.Read("primacy-edge-edge-0-0").Record
 			last := r.History[len(r.History)-1]
 			if !r.Released() || last.Who != "kubelet, heard by other-0" || !strings.Contains(last.Why, "OOMKilled, exit status 137, and was silent for") {
@@ -180,7 +151,7 @@ func TestAListenerLeavesTheLivingAlone(t *testing.T) {
 			s := deadPod().Status
 			tt.spoil(&s)
 			n.says(s)
-			n.wantLine(lines, tt.want)
+			lines.want(t, tt.want)
 			if realm.Read("primacy-edge-edge-0-0").Record.Released() {
 				t.Error("the session was ended")
 			}
@@ -203,7 +174,7 @@ func TestAListenerLeavesTheLivingAlone(t *testing.T) {
 		}()
 		lines := n.hearing(realm)
 		n.says(deadPod().Status)
-		n.wantLine(lines, lineLives)
+		lines.want(t, lineLives)
 		cancel()
 		<-beaten
 		again := deadPod().Status // the same word with other news of the Pod, while the session is silent

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -118,43 +116,14 @@ func (m *machine) ended(host string) bool {
 	return e.Record.Released()
 }
 
-// hearing runs a listener until the test ends, and returns the messages of its log. It has seen the nodes when it
-// returns.
-func (m *machine) hearing() <-chan string {
+// hearing runs a listener until the test ends. It has seen the nodes when it returns.
+func (m *machine) hearing() heard {
 	m.Helper()
-	core, _ := observer.New(zap.InfoLevel)
-	lines := make(chan string, 64)
-	l := &NodeListener{
-		Nodes: m.core.Nodes(), Sessions: m.sessions, Group: "edge", Name: "other-0", Clock: clock.Boottime(),
-		Log: zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
-			lines <- e.Message
-			return nil
-		})),
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		l.Run(ctx)
-		close(done)
-	}()
-	m.Cleanup(func() {
-		cancel()
-		<-done
+	lines := hear(m.T, func(log *zap.Logger) interface{ Run(context.Context) } {
+		return &NodeListener{Nodes: m.core.Nodes(), Sessions: m.sessions, Group: "edge", Name: "other-0", Clock: clock.Boottime(), Log: log}
 	})
-	m.wantLine(lines, "the nodes are watched: from now on a taint that comes speaks of the members before it")
+	lines.want(m.T, "the nodes are watched: from now on a taint that comes speaks of the members before it")
 	return lines
-}
-
-func (m *machine) wantLine(lines <-chan string, want string) {
-	m.Helper()
-	select {
-	case got := <-lines:
-		if got != want {
-			m.Fatalf("logged %q, want %q", got, want)
-		}
-	case <-time.After(longest):
-		m.Fatalf("nothing was logged, want %q", want)
-	}
 }
 
 // TestATaintSpeaksOfWhatWasBefore checks that the taint ends the session of a member that was there before it and is
@@ -173,7 +142,7 @@ func TestATaintSpeaksOfWhatWasBefore(t *testing.T) {
 		<-m.sessions.asked
 		m.joins("after", firstBoot, nil)
 		m.sessions.answer <- struct{}{}
-		m.wantLine(lines, lineOver)
+		lines.want(t, lineOver)
 		clock.Wait(t.Context(), time.Second) // longer than two renewIntervals
 		for host, want := range map[string]bool{"before": true, "rebooted": false, "unlisted": false, "elsewhere": false, "after": false} {
 			if m.ended(host) != want {
@@ -201,7 +170,7 @@ func TestATaintSpeaksOfWhatWasBefore(t *testing.T) {
 		}
 		m.marks()
 		m.marks(outOfService)
-		m.wantLine(lines, lineOver)
+		lines.want(t, lineOver)
 		if m.ended("before") || !m.ended("silent") {
 			t.Errorf("the taint of the second boot: ended of the first: %v, of the second: %v", m.ended("before"), m.ended("silent"))
 		}

@@ -158,6 +158,11 @@ var situations = []struct {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Ready = false
 	}},
+	{"two-unready", verdictStuck, func(s *situation) {
+		s.more = []lock.Entry{memberSession("new-1_00000003", "1-10-0")}
+		s.prefer("1-10-0")
+		s.new.Record.Member.Ready, s.more[0].Record.Member.Ready = false, false
+	}},
 	{"preferred-lacks", verdictStuck, func(s *situation) {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Standing = []string{"dns"}

@@ -235,12 +235,20 @@ func (x *explaining) judgeUnmet() judgement {
 	}
 	for _, m := range lives {
 		if m.Ready && x.standsDown(m) {
-			return judgement{verdictSoon, fmt.Sprintf("%s leads. It should be led by %s, but the work of %s failed. It stands down for a while.", who, whom, oneOf(lives)),
+			return judgement{verdictSoon, fmt.Sprintf("%s leads. It should be led by %s, but the work of %s failed. It stands down for a while.", who, whom, view.NameOf(m.Identity)),
 				[]whatIf{{fmt.Sprintf("%s is in good standing again (after %s, doubled for each failure in a row), if its work is ready then", view.NameOf(m.Identity), x.standDown()), x.stoodDown(m)}}}
 		}
 	}
-	return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but %s is not ready.", who, whom, oneOf(lives)),
+	return judgement{verdictStuck, fmt.Sprintf("%s leads. It should be led by %s, but %s.", who, whom, noneReady(lives)),
 		append([]whatIf{{What: oneOf(lives) + " becomes ready (" + x.lack(lives) + ")"}}, x.lapse()...)}
+}
+
+// noneReady says of members that they are not ready, as in "none of a, b is ready".
+func noneReady(members []status.Member) string {
+	if len(members) == 1 {
+		return oneOf(members) + " is not ready"
+	}
+	return "n" + oneOf(members) + " is ready"
 }
 
 // lack says what the first of the members lacks that says so.

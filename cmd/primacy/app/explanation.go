@@ -200,19 +200,34 @@ func (x *explaining) only(fits func(status.Member) bool) status.Report {
 	return r
 }
 
-// successors are the members of which one takes the lock when its holder is gone. Members that are not ready
-// come last, but nothing excludes them from a free lock. If nobody can tell what is preferred, any of them may be first.
-func (x *explaining) successors() []status.Member {
-	free, gone := x.election, x.election.Holder
-	free.Holder = ""
-	others := x.only(func(m status.Member) bool { return m.Identity != gone && !x.lacksElection(m) })
-	if next := x.rules.next(others, free, x.preferred); next != nil {
-		return next
+// successors are the members of which one takes the lock when its holder is gone. Nothing excludes a member from a free lock: who is not ready
+// comes after those whom the policy puts beside it, and who stands down leaves a lock alone for a while that was not handed to it. If nobody can
+// tell what is preferred, any of them may be first.
+func (x *explaining) successors() (first []status.Member) {
+	gone := x.election.Holder
+	all := x.living(x.only(func(m status.Member) bool { return m.Identity != gone }).Members)
+	switch {
+	case x.leads():
+	case all == nil: // the lock names a member, but not as one that leads
+		all = x.notStandingDown(x.living(x.report.Members))
+	default:
+		all = x.notStandingDown(all)
 	}
-	if all := x.living(others.Members); all != nil || x.leads() {
-		return x.notStandingDown(all)
+	if x.preferred.State != record.PreferredSet && x.preferred.State != record.PreferredUnset {
+		return all
 	}
-	return x.notStandingDown(x.living(x.report.Members)) // the lock names a member, but not as one that leads
+	for _, m := range all {
+		if len(first) > 0 {
+			switch order := x.rules.succession(m, first[0], x.election, x.preferred, x.report.At); {
+			case order > 0:
+				continue
+			case order < 0:
+				first = nil
+			}
+		}
+		first = append(first, m)
+	}
+	return first
 }
 
 // living are the members that live and take part.
@@ -255,7 +270,7 @@ func (x *explaining) members() []memberReasons {
 		}
 	}
 	order := func(a, b status.Member) int {
-		return cmp.Or(cmp.Compare(x.obstacles(a), x.obstacles(b)), x.rules.order(a, b, x.preferred, x.report.At))
+		return cmp.Or(cmp.Compare(x.obstacles(a), x.obstacles(b)), x.rules.succession(a, b, x.election, x.preferred, x.report.At))
 	}
 	slices.SortStableFunc(all, order)
 	shown := make([]memberReasons, len(all))
@@ -282,7 +297,7 @@ func (x *explaining) obstacles(m status.Member) int {
 		return 3
 	case !x.rules.takesPart(m), x.lacksElection(m):
 		return 2
-	case !x.rules.mayLead(m, x.election):
+	case !x.leads() && x.standsDown(m):
 		return 1
 	}
 	return 0

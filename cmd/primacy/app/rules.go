@@ -173,6 +173,22 @@ func (x rules) order(a, b status.Member, preferred record.Preferred, now time.Ti
 	return cmp.Or(x.proven(a, now).Compare(x.proven(b, now)), priority.Order(x.policy, weighed(a), weighed(b), preferred))
 }
 
+// succession is negative if a comes before b as the successor of a holder that is gone (rule succession): readiness and standing decide only
+// among those whom the policy does not tell apart.
+func (x rules) succession(a, b status.Member, e status.Election, preferred record.Preferred, now time.Time) int {
+	return cmp.Or(x.order(a, b, preferred, now), trueFirst(a.Ready, b.Ready), trueFirst(stands(a, e), stands(b, e)))
+}
+
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
 // canarys are the members of the canary that would lead an election once a rollout has it in
 // reach; nil if none would. The plan says which members are drained.
 func (x rules) canarys(r status.Report, e status.Election, plan rollout.Plan, canary string) []status.Member {

@@ -44,7 +44,8 @@ type Figures struct {
 	// Members counts the members that live, by revision. Divided: they do not all see the same preference.
 	Members map[string]int
 	Divided bool
-	// Leaderless are the elections that nobody is seen to lead, and for how long that has been so.
+	// Leaderless are the elections that nobody is seen to lead, and for how long that has been so. An elector that is not Primacy
+	// leads only where the election is shared with such.
 	Leaderless map[string]time.Duration
 	// NotPreferred are the elections that are led, but not by the preferred revision or by the member to which they are pinned.
 	NotPreferred map[string]bool
@@ -198,7 +199,7 @@ func (m *Manager) Figures() Figures {
 			continue
 		}
 		leader, since := e.status.leads()
-		if leader.Identity == "" {
+		if leader.Identity == "" || !record.OurForm(leader.Identity) && e.spec.Foreign.Sharing == NotShared { // no member works
 			f.Leaderless[name] = max(0, wall.Sub(since))
 			continue
 		}

@@ -262,6 +262,9 @@ func (a alertsOf) mayBeFree() time.Duration {
 	return longest
 }
 
+// nearlyAll of its grace is what a program may take that is killed at the end of it: runners are told to stop, and killed, a little sooner.
+const nearlyAll = .85
+
 // stopOverruns has one alert for each stopGrace, about stops of the last 15 minutes.
 func (a alertsOf) stopOverruns() (all []alert) {
 	elections := map[time.Duration][]string{}
@@ -278,7 +281,7 @@ func (a alertsOf) stopOverruns() (all []alert) {
 		r := a.alert("PrimacyStopOverrun", "stop-overrun", warning, 0, "", "")
 		r.Labels["stop_grace"] = grace.String()
 		took := a.selected("primacy_runner_last_stop_seconds", which...)
-		r.Expr = fmt.Sprintf("%[1]s > %[2]g unless %[1]s == %[1]s offset 15m", took, grace.Seconds())
+		r.Expr = fmt.Sprintf("%[1]s >= %[2]g unless %[1]s == %[1]s offset 15m", took, nearlyAll*grace.Seconds())
 		r.Annotations["summary"] = fmt.Sprintf("runner {{ $labels.runner }} of {{ $labels.election }} took {{ $value | humanizeDuration }} to stop; its stopGrace is %v", grace)
 		all = append(all, r)
 	}

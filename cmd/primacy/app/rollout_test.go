@@ -25,10 +25,11 @@ func TestStableOf(t *testing.T) {
 		{"no default", status.Report{Members: []status.Member{member("b", "(unset)"), member("c", "(unset)")}, Elections: []status.Election{led("b"), led("c")}}, "b"},
 		{"members that differ", status.Report{Members: []status.Member{member("a", "a"), member("c", "c")}, Elections: []status.Election{led("a")}}, "a"},
 		{"the default is the canary", status.Report{Members: []status.Member{member("c", "c"), member("a", "c")}, Elections: []status.Election{led("c")}}, ""},
+		{"the default is the canary, and another leads", status.Report{Members: []status.Member{member("c", "c"), member("a", "c")}, Elections: []status.Election{led("c"), led("a")}}, ""},
 		{"several", status.Report{Elections: []status.Election{led("a"), led("b")}}, ""},
 		{"nothing", status.Report{}, ""},
 	} {
-		got, err := stableOf(tt.report, "c")
+		got, err := stableOf(tt.report, tt.report.Elections, "c")
 		var wrong *usageError
 		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.As(err, &wrong) {
 			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)

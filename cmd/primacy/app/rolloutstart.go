@@ -98,7 +98,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 		if !slices.ContainsFunc(report.Members, func(m status.Member) bool { return m.State == status.Live }) {
 			return fmt.Errorf("cannot start a rollout: no member of group %s lives (start members of both revisions first; primacy status tells more)", r.group)
 		}
-		if spec.Stable, err = stableOf(report, spec.Canary); err != nil {
+		if spec.Stable, err = stableOf(report, r.rulebook.movable(report.Elections), spec.Canary); err != nil {
 			return err
 		}
 	}
@@ -172,7 +172,7 @@ func newUID() string {
 
 // stableOf is the revision that the rollout moves from: the default if all members see the same,
 // else the only revision beside the canary that leads elections.
-func stableOf(r status.Report, canary string) (string, error) {
+func stableOf(r status.Report, moves []status.Election, canary string) (string, error) {
 	var defaults, leaders []string
 	for _, m := range r.Members {
 		if byDefault := defaultOf(m); m.State == status.Live && !slices.Contains(defaults, byDefault) {
@@ -182,7 +182,10 @@ func stableOf(r status.Report, canary string) (string, error) {
 	if len(defaults) == 1 && defaults[0] != canary && slices.ContainsFunc(r.Members, func(m status.Member) bool { return m.Revision == defaults[0] }) {
 		return defaults[0], nil
 	}
-	for _, e := range r.Elections {
+	if len(defaults) == 1 && defaults[0] == canary {
+		return "", &usageError{fmt.Errorf("revision %s is the default already, so it is no canary (name the revision to move to with --canary; if %s is to come back, name both: --canary %s --stable REVISION)", canary, canary, canary)}
+	}
+	for _, e := range moves {
 		if e.State == status.Led && e.Revision != canary && !slices.Contains(leaders, e.Revision) {
 			leaders = append(leaders, e.Revision)
 		}

@@ -38,10 +38,18 @@ func newCertificate(files config.TLS, log *zap.Logger) (*certificate, error) {
 	return c, nil
 }
 
+// mostCertificate is more bytes than a chain or a key has.
+const mostCertificate = 1 << 20
+
 func (c *certificate) read() (*tls.Certificate, error) {
 	for _, name := range []string{c.files.CertFile, c.files.KeyFile} {
-		if about, err := os.Stat(name); err == nil && !about.Mode().IsRegular() { // to open a pipe would wait for its writer
+		about, err := os.Stat(name)
+		switch {
+		case err != nil: // the next lines say so
+		case !about.Mode().IsRegular(): // to open a pipe would wait for its writer
 			return nil, fmt.Errorf("certificate: %s is no regular file", name)
+		case about.Size() > mostCertificate:
+			return nil, fmt.Errorf("certificate: %s has %d bytes, more than %d", name, about.Size(), mostCertificate)
 		}
 	}
 	pair, err := tls.LoadX509KeyPair(c.files.CertFile, c.files.KeyFile)

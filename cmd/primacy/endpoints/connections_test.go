@@ -145,11 +145,16 @@ func TestConnectionsLeaveFilesForWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := connections()
+	s, listening := Listen(t.Context(), Config{HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, Log: zap.NewNop(), Elections: nobody{}, Health: counted{new(atomic.Int64)}})
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
 	}
-	if got != 500 {
-		t.Errorf("of 1000 files %d are for connections", got)
+	if listening != nil {
+		t.Fatal(listening)
+	}
+	_ = s.listener.Close()
+	if got != 500 || s.listener.most != 500 || s.hub.most != 250 {
+		t.Errorf("of 1000 files %d are for connections (%d), and %d of these for streams", got, s.listener.most, s.hub.most)
 	}
 }
 
@@ -163,7 +168,7 @@ func TestClientsAreForgotten(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 	}
-	l := s.listener.(*turnListener)
+	l := s.listener
 	kept := func() int {
 		l.mu.Lock()
 		defer l.mu.Unlock()

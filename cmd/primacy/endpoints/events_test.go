@@ -14,7 +14,7 @@ import (
 func TestManyStreamsAreWrittenToLessOften(t *testing.T) {
 	for streams, waits := range map[int]time.Duration{1: 100400 * time.Microsecond, 1000: 500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHub()
+			h := newHub(mostStreams)
 			all := make([]*stream, streams)
 			for i := range all {
 				all[i] = h.join()

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"net/netip"
 	"sync"
 	"syscall"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
-	"golang.org/x/net/netutil"
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -26,10 +24,10 @@ import (
 
 // Bounds of what clients may use.
 const (
-	mostConnections = 4096 // and at most half of the files that this process may open: work needs the others
-	mostStreams     = 2048
-	mostRequests    = 16 // at a time, of metrics and elections
-	mostProfiles    = 1  // at a time; the runtime cannot take two
+	mostConnections = 2048 // and at most half of the files that this process may open: work needs the others
+	mostStreams     = 1024 // and at most half of the connections
+	mostRequests    = 16   // at a time, of metrics and elections
+	mostProfiles    = 1    // at a time; the runtime cannot take two
 	mostHeader      = 16 << 10
 
 	headerTime  = 5 * time.Second
@@ -65,7 +63,7 @@ type Config struct {
 // Server serves the endpoints of one member.
 type Server struct {
 	cfg         Config
-	listener    net.Listener
+	listener    *turnListener
 	http        *http.Server
 	certificate *certificate // nil without TLS
 	hub         *hub
@@ -80,7 +78,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Reviewer == nil && (cfg.HTTP.Access != config.AccessOpen || !cfg.HTTP.Loopback()) {
 		return nil, fmt.Errorf("endpoints at %s need a Reviewer (only access: open on a loopback address needs none)", cfg.HTTP.Address)
 	}
-	s := &Server{cfg: cfg, hub: newHub(), turns: connectionTurns()}
+	s := &Server{cfg: cfg, hub: newHub(min(mostStreams, connections()/2)), turns: connectionTurns()}
 	if files := cfg.HTTP.TLS; files != (config.TLS{}) {
 		var err error
 		if s.certificate, err = newCertificate(files, cfg.Log); err != nil {
@@ -91,7 +89,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w (http.address says where they are served)", err)
 	}
-	s.listener = &turnListener{Listener: netutil.LimitListener(listener, connections()), turns: s.turns, clients: map[netip.Addr]*client{}}
+	s.listener = listenInTurns(listener, s.turns, connections())
 	registry := prometheus.NewRegistry()
 	for _, c := range append(cfg.Collectors, s.hub.collectors()...) {
 		if err := registry.Register(c); err != nil {

@@ -2,11 +2,7 @@ package endpoints
 
 import (
 	"context"
-	"crypto/tls"
-	"net"
 	"net/http"
-	"net/netip"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -46,12 +42,18 @@ type turnOf struct {
 	// again: its connection has had a turn before. It goes before those of the same client that have not, since what these have cost
 	// would be lost.
 	again bool
+	// keeps: the client keeps its place. A request takes a few turns, and would otherwise wait behind all others for each.
+	keeps bool
 }
 
 // client is an address with open connections.
 type client struct {
-	connections int
-	turn        uint64 // its last turn; turns.mu guards it
+	turn uint64 // its last turn; turns.mu guards it
+
+	// The turnListener's mu guards these.
+	open     int
+	served   uint64      // when a handler last had a request of it; zero for never
+	unserved []*turnConn // those of which no handler has the request yet, the oldest first
 }
 
 // before says whether a is next rather than b, which came before. A flood from one address does not keep others waiting.
@@ -166,7 +168,7 @@ func (t *turns) pass() {
 
 func (t *turns) give(of turnOf) {
 	t.taken = true
-	if t.number++; of.client != nil {
+	if t.number++; of.client != nil && !of.keeps {
 		of.client.turn = t.number
 	}
 }
@@ -185,7 +187,7 @@ func (t *turns) serve(h http.Handler) http.Handler {
 func (t *turns) make(p *page, h http.Handler, r *http.Request) bool {
 	of := turnOf{}
 	if c := connectionOf(r.Context()); c != nil {
-		of = turnOf{c.client, true}
+		of = turnOf{c.client, true, true}
 	}
 	end, is := t.take(r.Context(), of)
 	if !is {
@@ -194,129 +196,4 @@ func (t *turns) make(p *page, h http.Handler, r *http.Request) bool {
 	defer end()
 	h.ServeHTTP(p, r)
 	return true
-}
-
-// turnListener accepts connections whose data are taken up in turns.
-type turnListener struct {
-	net.Listener
-	turns *turns
-
-	mu      sync.Mutex
-	clients map[netip.Addr]*client // those with open connections
-}
-
-func (l *turnListener) Accept() (net.Conn, error) {
-	one, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	from, _ := netip.ParseAddrPort(one.RemoteAddr().String()) // all whose address cannot be read are one client
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	its := l.clients[from.Addr()]
-	if its == nil {
-		its = l.turns.newClient()
-		l.clients[from.Addr()] = its
-	}
-	its.connections++
-	open, closed := context.WithCancel(context.Background())
-	return &turnConn{Conn: one, turns: l.turns, client: its, open: open, closed: sync.OnceFunc(func() { closed(); l.left(from.Addr()) })}, nil
-}
-
-// left forgets a client whose last connection is closed.
-func (l *turnListener) left(from netip.Addr) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	its := l.clients[from]
-	if its.connections--; its.connections == 0 {
-		delete(l.clients, from)
-	}
-}
-
-// turnConn is a connection that has the turn from when data have come until it waits for more, answers, or is served.
-type turnConn struct {
-	net.Conn
-	turns  *turns
-	client *client
-	open   context.Context // ends when the connection is closed
-	closed func()          // ends open; again and again does nothing more
-
-	mu sync.Mutex
-	// end ends the present turn; nil without one.
-	end func()
-	// again: it has had a turn.
-	again bool
-	// served: a handler has the request. From then on package http reads only to see whether the client goes: requests have no
-	// body, and a connection has one request.
-	served bool
-}
-
-func (c *turnConn) Read(p []byte) (int, error) {
-	c.yield()
-	n, err := c.Conn.Read(p)
-	c.mu.Lock()
-	of, served := turnOf{c.client, c.again}, c.served
-	c.again = c.again || n > 0
-	c.mu.Unlock()
-	if n == 0 || served {
-		return n, err
-	}
-	within, cancel := context.WithTimeout(c.open, headerTime) // a client that waited for longer is gone, or will be
-	defer cancel()
-	end, is := c.turns.take(within, of)
-	if !is {
-		return 0, os.ErrDeadlineExceeded
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.served || c.open.Err() != nil {
-		end()
-	} else {
-		c.end = end
-	}
-	return n, err
-}
-
-func (c *turnConn) Write(p []byte) (int, error) {
-	c.yield()
-	return c.Conn.Write(p)
-}
-
-func (c *turnConn) Close() error {
-	c.closed()
-	c.yield()
-	return c.Conn.Close()
-}
-
-func (c *turnConn) yield() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.end != nil {
-		c.end()
-		c.end = nil
-	}
-}
-
-// serve notes that a handler has the request.
-func (c *turnConn) serve() {
-	c.mu.Lock()
-	c.served = true
-	c.mu.Unlock()
-	c.yield()
-}
-
-// connection is the key of a request's turnConn in its context.
-type connection struct{}
-
-func withConnection(ctx context.Context, c net.Conn) context.Context {
-	if encrypted, is := c.(*tls.Conn); is {
-		c = encrypted.NetConn()
-	}
-	return context.WithValue(ctx, connection{}, c)
-}
-
-// connectionOf is the connection of a request; nil in tests without one.
-func connectionOf(ctx context.Context) *turnConn {
-	c, _ := ctx.Value(connection{}).(*turnConn)
-	return c
 }

@@ -114,6 +114,7 @@ func TestConnectionsTakeTurns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := connectionTurns()
+				shared.longest = 0
 				one, other := dialled(t, shared), dialled(t, shared)
 				one.sends(t)
 				if _, err := one.Read(make([]byte, 1)); err != nil {
@@ -171,6 +172,7 @@ func TestWhoIsServedTakesNoTurn(t *testing.T) {
 func TestServedWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := connectionTurns()
+		shared.longest = 0
 		end, _ := shared.take(t.Context(), turnOf{})
 		stream := dialled(t, shared)
 		stream.sends(t)
@@ -342,7 +344,7 @@ func dialled(t *testing.T, of *turns) pair {
 	peer, member := net.Pipe()
 	t.Cleanup(func() { _ = peer.Close() })
 	open, closed := context.WithCancel(t.Context())
-	return pair{&turnConn{Conn: member, turns: of, client: &client{}, open: open, closed: closed}, peer}
+	return pair{&turnConn{Conn: member, listener: listenInTurns(nil, of, 1), client: &client{}, open: open, closed: closed}, peer}
 }
 
 // sends sends a byte, as soon as somebody reads.

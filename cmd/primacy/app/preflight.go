@@ -159,10 +159,11 @@ func (r reviewer) denied(ctx context.Context, needs []need) (string, error) {
 	missing := map[object][]string{}
 	var order []object
 	for _, n := range needs {
-		ok, err := r.permitted(ctx, n)
+		ok, without, err := r.permitted(ctx, n)
 		if err != nil {
 			return "", err
 		}
+		n.names = without
 		if o := (object{n.what(), r.namespace(n)}); !ok {
 			if missing[o] == nil {
 				order = append(order, o)
@@ -180,18 +181,20 @@ func (r reviewer) denied(ctx context.Context, needs []need) (string, error) {
 	return strings.Join(texts, ", nor "), nil
 }
 
-// permitted asks about the whole namespace first; if that is denied, about each object by name.
-func (r reviewer) permitted(ctx context.Context, n need) (bool, error) {
-	ok, err := r.ask(ctx, n, "")
-	if ok || err != nil || n.names == nil {
-		return ok, err
+// permitted asks about the whole namespace first; if that is denied, about each object by name. It returns the names for which it is denied; nil
+// for all.
+func (r reviewer) permitted(ctx context.Context, n need) (ok bool, without []string, err error) {
+	if ok, err = r.ask(ctx, n, ""); ok || err != nil || n.names == nil {
+		return ok, nil, err
 	}
 	for _, name := range n.names[:min(len(n.names), mostNames)] {
-		if ok, err := r.ask(ctx, n, name); !ok {
-			return false, err
+		if ok, err := r.ask(ctx, n, name); err != nil {
+			return false, nil, err
+		} else if !ok {
+			without = append(without, name)
 		}
 	}
-	return true, nil
+	return without == nil, without, nil
 }
 
 // ask asks about one object; an empty name means all.

@@ -24,8 +24,8 @@ import (
 
 // Bounds of what clients may use.
 const (
-	mostConnections = 2048 // and at most half of the files that this process may open: work needs the others
-	mostStreams     = 1024 // and at most half of the connections
+	mostConnections = 3072 // and at most half of the files that this process may open: work needs the others
+	mostStreams     = 1536 // and at most half of the connections
 	mostRequests    = 16   // at a time, of metrics and elections
 	mostProfiles    = 1    // at a time; the runtime cannot take two
 	mostHeader      = 16 << 10

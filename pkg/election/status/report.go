@@ -367,6 +367,8 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 		if r.ThroughSession() {
 			out.bySession = true
 			out.throughSession(e, sessions[r.Mark.Session], now)
+		} else if out.State == Led && leftBehind(r, sessions[r.Mark.Session]) {
+			out.Stale, out.Reason = true, "its holder's session has ended; members wait until the lock, which its record renews, lapses"
 		}
 		out.Revision, out.Location = clean(r.Mark.Key.Revision()), string(r.Mark.Key.Location())
 		if out.State == Led && r.HandoverTo != r.Holder {
@@ -381,6 +383,12 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 		out.Token, out.HandoverTo = uint64(r.Token), clean(r.HandoverTo)
 	}
 	return out
+}
+
+// leftBehind says whether the session of a record's holder has ended, although another one renews nothing of the record.
+func leftBehind(r *record.Record, session lock.Entry) bool {
+	s := session.Record
+	return s != nil && session.Version.UID == r.Mark.SessionUID && s.Bound() && s.Holder != r.Holder
 }
 
 // throughSession completes an election that its holder's session renews, by that session. The

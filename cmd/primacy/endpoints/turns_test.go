@@ -347,6 +347,34 @@ func dialled(t *testing.T, of *turns) pair {
 	return pair{&turnConn{Conn: member, listener: listenInTurns(nil, of, 1), client: &client{}, open: open, closed: closed}, peer}
 }
 
+// TestARequestKeepsItsPlace checks that the later turns of a request do not put its client behind those that had theirs after its first.
+func TestARequestKeepsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := connectionTurns()
+		probe, other := of.newClient(), of.newClient()
+		for _, one := range []turnOf{{client: probe}, {client: other}, {client: probe, again: true, keeps: true}} {
+			end, _ := of.take(t.Context(), one)
+			end()
+		}
+		holds, _ := of.take(t.Context(), turnOf{})
+		first := make(chan *client, 2)
+		var all sync.WaitGroup
+		for _, one := range []turnOf{{client: other}, {client: probe, again: true, keeps: true}} {
+			all.Go(func() {
+				end, _ := of.take(t.Context(), one)
+				first <- one.client
+				end()
+			})
+			synctest.Wait()
+		}
+		holds()
+		all.Wait()
+		if <-first != probe {
+			t.Error("the request stands behind who had a turn after it began")
+		}
+	})
+}
+
 // sends sends a byte, as soon as somebody reads.
 func (p pair) sends(t *testing.T) {
 	t.Helper()

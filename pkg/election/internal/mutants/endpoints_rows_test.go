@@ -241,6 +241,13 @@ var endpointsRows = []row{
 		pkg:  "cmd/primacy/endpoints", test: "TestConnectionsLeaveFilesForWork",
 	},
 	{
+		name: "endpoints/each-turn-loses-the-place", rule: "a request does not stand behind all others for each of its turns",
+		file: "cmd/primacy/endpoints/turns.go",
+		old:  "of.client != nil && !of.keeps {",
+		new:  "of.client != nil {",
+		pkg:  "cmd/primacy/endpoints", test: "TestARequestKeepsItsPlace",
+	},
+	{
 		name: "endpoints/many-streams-as-often", rule: "many streams are written to less often",
 		file: "cmd/primacy/endpoints/events.go",
 		old:  "gatherTime + time.Duration(streams)*gatherEach",

@@ -109,7 +109,7 @@ func newPerElection(labels prometheus.Labels) perElection {
 		token:        desc("token", "Token of this member's present or last term."),
 		rangeStart:   desc("range_start_timestamp_seconds", "Start of the present range; only while this member leads an election with ranges."),
 		rangeEnd:     desc("range_end_timestamp_seconds", "End of the present range; only while this member leads an election with ranges."),
-		leaderless:   desc("leaderless_seconds", "For how long this member has seen nobody lead, or the session of the leader ended, or has seen no sign of life of it; 0 while somebody leads."),
+		leaderless:   desc("leaderless_seconds", "For how long this member has seen nobody lead, or the session of the leader ended, or has seen no sign of life of it; 0 while somebody leads. An elector that is not Primacy leads only where the lock is shared with such."),
 		notPreferred: desc("not_preferred", "1 while the election is led, but not by the preferred revision, or not by the member to which it is pinned."),
 	}
 }

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -141,6 +142,25 @@ func (Log) effect()       {}
 type effects struct{ list []Effect }
 
 func (e *effects) add(one Effect) { e.list = append(e.list, one) }
+
+// withdraw takes back the start of an election's work, and what extends it; false if the host knows of that start already. Input that is
+// taken in together may show that we have the lock, and then that another member had it since (rule loss-is-definite).
+func (e *effects) withdraw(id ID) bool {
+	starts := func(one Effect) bool {
+		s, is := one.(Start)
+		return is && s.ID == id
+	}
+	at := slices.IndexFunc(e.list, starts)
+	if at < 0 {
+		return false
+	}
+	after := slices.DeleteFunc(e.list[at:], func(one Effect) bool {
+		extends, is := one.(Extend)
+		return starts(one) || is && extends.ID == id
+	})
+	e.list = e.list[:at+len(after)]
+	return true
+}
 
 // logger makes Logs.
 type logger struct {

@@ -103,7 +103,11 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 		if c.outer != nil {
 			stop.By = min(stop.By, c.outer.stopBy(a.By))
 		}
-		m.out.add(stop)
+		if m.out.withdraw(stop.ID) { // the term was over before its work began
+			c.working = false
+		} else {
+			m.out.add(stop)
+		}
 		if !c.working {
 			return []happening{{c, machine.RunnersStopped{}}}
 		}

@@ -422,4 +422,11 @@ var deathRows = []row{
 		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
+	{
+		name: "session/unreadable-end-hides-the-next", rule: "proof-not-patience: the end of a member that was never seen in its slot is no edit of an earlier end",
+		file: "pkg/election/internal/session/stated.go",
+		old:  "	return r.Member != nil && s.identity != r.Member.Identity",
+		new:  "	return s.identity != \"\" && r.Member != nil && s.identity != r.Member.Identity",
+		pkg:  "pkg/election/internal/session", test: "TestAnUnseenMemberOfASlotIsProvedDead",
+	},
 }

@@ -254,16 +254,21 @@ func TestAWordNamesTheBeatThatItSaw(t *testing.T) {
 // TestAnUnseenMemberOfASlotIsProvedDead checks that a directory that saw one member's end and then, after a gap, the
 // end of the next one in the same slot knows that this one is dead, too. It is no later edit of the first end.
 func TestAnUnseenMemberOfASlotIsProvedDead(t *testing.T) {
-	for _, first := range []string{"died", "left"} {
+	for _, first := range []string{"died", "left", "was unreadable"} {
 		t.Run(first, func(t *testing.T) {
 			s, gap := newSlot(t), newSlot(t)
 			s.joins("a_00000001", record.ProofParent)
 			want := "a_00000002"
-			if first == "died" {
+			switch first {
+			case "died":
 				s.dies("a_00000001")
 				want = "a_00000001 " + want
-			} else {
+			case "left":
 				s.show(EndedRecord(s.stored, "a_00000001", left))
+			default: // others ended it
+				r := *s.stored
+				r.Member = nil
+				s.show(EndedRecord(&r, "b_00000001", "ended"))
 			}
 			gap.version = record.Version{UID: "u", Revision: s.version.Revision - 1}
 			gap.show(*s.stored)

@@ -41,7 +41,7 @@ func (s *stated) longest() time.Duration { return max(s.setup.Longest(), s.durat
 
 // endsAnother says whether the record of an ended session is that of a later member than the one that stated s.
 func (s *stated) endsAnother(r *record.Record) bool {
-	return s.identity != "" && r.Member != nil && s.identity != r.Member.Identity && s.transitions != r.Transitions
+	return r.Member != nil && s.identity != r.Member.Identity && s.transitions != r.Transitions
 }
 
 // durationOf is how long a session lasts. The record of a live session says that in two fields. A third field

@@ -203,7 +203,7 @@ func (x *explaining) only(fits func(status.Member) bool) status.Report {
 // successors are the members of which one takes the lock when its holder is gone. Nothing excludes a member from a free lock: who is not ready
 // comes after those whom the policy puts beside it, and who stands down leaves a lock alone for a while that was not handed to it. If nobody can
 // tell what is preferred, any of them may be first.
-func (x *explaining) successors() (first []status.Member) {
+func (x *explaining) successors() []status.Member {
 	gone := x.election.Holder
 	all := x.living(x.only(func(m status.Member) bool { return m.Identity != gone }).Members)
 	switch {
@@ -216,18 +216,12 @@ func (x *explaining) successors() (first []status.Member) {
 	if x.preferred.State != record.PreferredSet && x.preferred.State != record.PreferredUnset {
 		return all
 	}
-	for _, m := range all {
-		if len(first) > 0 {
-			switch order := x.rules.succession(m, first[0], x.election, x.preferred, x.report.At); {
-			case order > 0:
-				continue
-			case order < 0:
-				first = nil
-			}
-		}
-		first = append(first, m)
-	}
-	return first
+	return foremost(all, x.before)
+}
+
+// before is the order in which members would take the free lock.
+func (x *explaining) before(a, b status.Member) int {
+	return x.rules.succession(a, b, x.election, x.preferred, x.report.At)
 }
 
 // living are the members that live and take part.
@@ -270,7 +264,7 @@ func (x *explaining) members() []memberReasons {
 		}
 	}
 	order := func(a, b status.Member) int {
-		return cmp.Or(cmp.Compare(x.obstacles(a), x.obstacles(b)), x.rules.succession(a, b, x.election, x.preferred, x.report.At))
+		return cmp.Or(cmp.Compare(x.obstacles(a), x.obstacles(b)), x.before(a, b))
 	}
 	slices.SortStableFunc(all, order)
 	shown := make([]memberReasons, len(all))

@@ -132,20 +132,27 @@ func (x rules) next(r status.Report, e status.Election, preferred record.Preferr
 		return nil // no member outranks the member to which the election is pinned
 	}
 	for _, m := range r.Members {
-		if !x.mayLead(m, e) || e.Holder != "" && !x.outranks(m, r, e, preferred) {
-			continue
+		if x.mayLead(m, e) && (e.Holder == "" || x.outranks(m, r, e, preferred)) {
+			next = append(next, m)
 		}
-		if len(next) > 0 {
-			switch order := x.order(m, next[0], preferred, r.At); {
-			case order > 0:
+	}
+	return foremost(next, func(a, b status.Member) int { return x.order(a, b, preferred, r.At) })
+}
+
+// foremost are those members before whom no other one comes.
+func foremost(members []status.Member, order func(a, b status.Member) int) (first []status.Member) {
+	for _, m := range members {
+		if len(first) > 0 {
+			switch o := order(m, first[0]); {
+			case o > 0:
 				continue
-			case order < 0:
-				next = nil
+			case o < 0:
+				first = nil
 			}
 		}
-		next = append(next, m)
+		first = append(first, m)
 	}
-	return next
+	return first
 }
 
 // freed is an election as members see it who may take its lock: the lock still names a holder whose session has ended.
@@ -176,17 +183,18 @@ func (x rules) order(a, b status.Member, preferred record.Preferred, now time.Ti
 // succession is negative if a comes before b as the successor of a holder that is gone (rule succession): readiness and standing decide only
 // among those whom the policy does not tell apart.
 func (x rules) succession(a, b status.Member, e status.Election, preferred record.Preferred, now time.Time) int {
-	return cmp.Or(x.order(a, b, preferred, now), trueFirst(a.Ready, b.Ready), trueFirst(stands(a, e), stands(b, e)))
+	return cmp.Or(x.order(a, b, preferred, now), cmp.Compare(unfit(a, e), unfit(b, e)))
 }
 
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
+// unfit is higher the less a member is fit to lead an election: readiness counts before standing.
+func unfit(m status.Member, e status.Election) (n int) {
+	if !m.Ready {
+		n += 2
 	}
-	return 1
+	if !stands(m, e) {
+		n++
+	}
+	return n
 }
 
 // canarys are the members of the canary that would lead an election once a rollout has it in

@@ -156,6 +156,9 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 		}
 	}
 	if found.DryRun = bool(*u.dry); found.DryRun {
+		if len(found.Living) > 0 {
+			return u.output.write(u.out, found.text(), found) // nothing would be deleted, so there is nothing to ask
+		}
 		if err := u.rehearse(ctx, found); denied(err) {
 			found.Refused = oneLine(err)
 		} else if err != nil {

@@ -161,6 +161,18 @@ func TestCertificateMissing(t *testing.T) {
 	}
 }
 
+// TestCertificateTooLarge checks that a file that is no certificate, by its size alone, is not read.
+func TestCertificateTooLarge(t *testing.T) {
+	files := writePair(t, t.TempDir(), 1)
+	if err := os.Truncate(files.CertFile, mostCertificate+1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Listen(t.Context(), Config{HTTP: config.HTTP{Address: "127.0.0.1:0", TLS: files}, Reviewer: &Reviewer{}, Log: zap.NewNop()})
+	if err == nil || !strings.Contains(err.Error(), "has 1048577 bytes, more than 1048576") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestNobodyToAsk checks that endpoints for which clients need a right are not served by a Server that cannot ask for it.
 func TestNobodyToAsk(t *testing.T) {
 	for _, h := range []config.HTTP{{Address: "127.0.0.1:0"}, {Address: "127.0.0.1:0", Access: config.AccessToken}, {Address: ":0", Access: config.AccessOpen}} {

@@ -78,7 +78,8 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Reviewer == nil && (cfg.HTTP.Access != config.AccessOpen || !cfg.HTTP.Loopback()) {
 		return nil, fmt.Errorf("endpoints at %s need a Reviewer (only access: open on a loopback address needs none)", cfg.HTTP.Address)
 	}
-	s := &Server{cfg: cfg, hub: newHub(min(mostStreams, connections()/2)), turns: connectionTurns()}
+	most := connections()
+	s := &Server{cfg: cfg, hub: newHub(min(mostStreams, most/2)), turns: connectionTurns()}
 	if files := cfg.HTTP.TLS; files != (config.TLS{}) {
 		var err error
 		if s.certificate, err = newCertificate(files, cfg.Log); err != nil {
@@ -89,7 +90,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w (http.address says where they are served)", err)
 	}
-	s.listener = listenInTurns(listener, s.turns, connections())
+	s.listener = listenInTurns(listener, s.turns, most)
 	registry := prometheus.NewRegistry()
 	for _, c := range append(cfg.Collectors, s.hub.collectors()...) {
 		if err := registry.Register(c); err != nil {

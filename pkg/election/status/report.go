@@ -385,7 +385,7 @@ func electionOf(e lock.Entry, name string, sessions map[string]lock.Entry, now t
 	return out
 }
 
-// leftBehind says whether the session of a record's holder has ended, although another one renews nothing of the record.
+// leftBehind says whether the session of a record's holder has ended. The holder renewed the record itself, so it stays until it lapses.
 func leftBehind(r *record.Record, session lock.Entry) bool {
 	s := session.Record
 	return s != nil && session.Version.UID == r.Mark.SessionUID && s.Bound() && s.Holder != r.Holder

@@ -236,7 +236,7 @@ var endpointsRows = []row{
 	{
 		name: "endpoints/streams-take-all-places", rule: "streams take at most half of the connections",
 		file: "cmd/primacy/endpoints/server.go",
-		old:  "newHub(min(mostStreams, connections()/2))",
+		old:  "newHub(min(mostStreams, most/2))",
 		new:  "newHub(mostStreams)",
 		pkg:  "cmd/primacy/endpoints", test: "TestConnectionsLeaveFilesForWork",
 	},

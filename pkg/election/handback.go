@@ -61,7 +61,9 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 		sent := c.Now()
 		now, err := lookAtLeft(ctx, leases, name)
 		if err != nil {
-			last = err
+			if ctx.Err() == nil || last == nil { // else the read says no more than that ctx is over
+				last = err
+			}
 			continue
 		}
 		if now.lock.Record == nil || now.lock.Record.Holder == "" || !now.lock.Record.Bound() || !now.lock.Record.ThroughSession() {

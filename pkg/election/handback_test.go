@@ -258,6 +258,39 @@ func TestHandBackThatIsRefused(t *testing.T) {
 	}
 }
 
+// TestHandBackSaysWhatKeptIt checks that the error says why the writes failed, also if the context ends during the next read.
+func TestHandBackSaysWhatKeptIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		leaveBehind(t, g)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		refuses := &refusing{Store: g.realm.Store(), err: lock.ErrThrottled}
+		store := &beforeReads{Store: refuses, do: func() {
+			if refuses.puts.Load() > 0 {
+				cancel()
+			}
+		}}
+		_, err := handback(g, store).Release(ctx, "a")
+		for _, want := range []error{lock.ErrThrottled, context.Canceled} {
+			if !errors.Is(err, want) {
+				t.Errorf("got %v, want an error that wraps %v", err, want)
+			}
+		}
+	})
+}
+
+// beforeReads is a store that does something before each read.
+type beforeReads struct {
+	lock.Store
+	do func()
+}
+
+func (b *beforeReads) Get(ctx context.Context, name string) (lock.Entry, error) {
+	b.do()
+	return b.Store.Get(ctx, name)
+}
+
 // refusing is a store that refuses all writes.
 type refusing struct {
 	lock.Store

@@ -37,7 +37,8 @@ It leaves locks that an elector that is not Primacy made, or holds. Before it de
 the API server whether it may delete each object.
 
 It needs list, watch, get and delete on leases and configmaps, and update on leases if a dead member
-holds one. Exit status: 0; 1 if it failed; 2 for a mistake in the command line; 5 when it refuses.`,
+holds one. Exit status: 0; 1 if it failed; 2 for a mistake in the command line; 5 when it refuses. A dry run exits as the
+command would.`,
 		Example: `  primacy uninstall -n edge-system --dry-run   list every object
   primacy uninstall -n edge-system --yes       delete them`,
 		Args: noArguments,
@@ -80,7 +81,7 @@ type uninstallation struct {
 	// Living are the members because of which nothing is deleted.
 	Living []string `json:"living"`
 	DryRun bool     `json:"dryRun,omitempty"`
-	// Refused says why the API server would not delete the objects; set in a dry run.
+	// Refused says why the API server would not delete the objects; set in a dry run, if no member lives.
 	Refused string `json:"refused,omitempty"`
 	Deleted int    `json:"deleted"`
 
@@ -156,21 +157,10 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 		}
 	}
 	if found.DryRun = bool(*u.dry); found.DryRun {
-		if len(found.Living) > 0 {
-			return u.output.write(u.out, found.text(), found) // nothing would be deleted, so there is nothing to ask
-		}
-		if err := u.rehearse(ctx, found); denied(err) {
-			found.Refused = oneLine(err)
-		} else if err != nil {
-			return err
-		}
-		return u.output.write(u.out, found.text(), found)
+		return u.preview(ctx, found)
 	}
-	if len(found.Living) > 0 {
-		return refused(fmt.Errorf("%s; nothing was deleted (stop all members first; the session of one that has died lapses by itself)", found.living()))
-	}
-	if err := u.rehearse(ctx, found); err != nil {
-		return u.failed(fmt.Errorf("%w; nothing was deleted", err))
+	if err := u.mayDelete(ctx, found, "nothing was deleted"); err != nil {
+		return err
 	}
 	if err := u.confirm.of(ctx, fmt.Sprintf("%s of group %s in namespace %s will be deleted", counted(len(found.Objects), "object"), u.group, u.namespace)); err != nil {
 		return err
@@ -185,6 +175,29 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 		return err
 	}
 	return u.output.write(u.out, found.text(), found)
+}
+
+// preview shows what would be deleted. The error is the one that the command would end with at once, if it would.
+func (u *uninstallCommand) preview(ctx context.Context, found uninstallation) error {
+	err := u.mayDelete(ctx, found, "nothing would be deleted")
+	if denied(err) {
+		found.Refused = oneLine(err)
+	}
+	if err != nil && !denied(err) && len(found.Living) == 0 {
+		return err
+	}
+	return errors.Join(u.output.write(u.out, found.text(), found), err)
+}
+
+// mayDelete returns an error if a member lives, or if the API server would not delete the objects.
+func (u *uninstallCommand) mayDelete(ctx context.Context, found uninstallation, so string) error {
+	if len(found.Living) > 0 {
+		return refused(fmt.Errorf("%s; %s (stop all members first; the session of one that has died lapses by itself)", found.living(), so))
+	}
+	if err := u.rehearse(ctx, found); err != nil {
+		return u.failed(fmt.Errorf("%w; %s", err, so))
+	}
+	return nil
 }
 
 // noteLeft notes the namespaces in which locks of the group stay, since the configuration does not name them.
@@ -381,10 +394,7 @@ func (f uninstallation) text() string {
 		fmt.Fprintf(&t, "kept: %s: %s, but %s\n", o.ref(), o.What, o.Why)
 	}
 	switch {
-	case f.DryRun && len(f.Living) > 0:
-		fmt.Fprintf(&t, "%s: nothing would be deleted\n", f.living())
-	case f.DryRun && f.Refused != "":
-		fmt.Fprintf(&t, "nothing would be deleted: the API server refuses: %s\n", f.Refused)
+	case f.DryRun && (len(f.Living) > 0 || f.Refused != ""): // the error says why
 	case f.DryRun:
 		fmt.Fprintf(&t, "%s would be deleted: --dry-run\n", counted(len(f.Objects), "object"))
 	default:

@@ -49,6 +49,9 @@ func (h HTTP) Loopback() bool {
 	return err == nil && at.Addr().IsLoopback()
 }
 
+// ProbesOnly says whether nothing but /livez and /readyz is served, since a token could be read on its way.
+func (h HTTP) ProbesOnly() bool { return h.Served() && !h.Loopback() && h.TLS == TLS{} }
+
 // Port is the port of the endpoints; zero means that the system chooses one.
 func (h HTTP) Port() uint16 {
 	_, port, _ := net.SplitHostPort(h.Address)

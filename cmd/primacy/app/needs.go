@@ -251,7 +251,7 @@ func wordsNeed(words []election.Proof) (all []need) {
 // endpointsNeed: with access `token`, the API server says whose a token is and what its owner may. Where no token may be
 // sent, it is asked nothing.
 func endpointsNeed(h config.HTTP) []need {
-	if !h.Served() || h.Access != config.AccessToken || !h.Loopback() && h.TLS == (config.TLS{}) {
+	if !h.Served() || h.Access != config.AccessToken || h.ProbesOnly() {
 		return nil
 	}
 	n := need{place: inCluster, use: toReviewTokens, why: "Whose a token is."}

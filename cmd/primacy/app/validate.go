@@ -203,8 +203,22 @@ func summary(c *config.Configuration) string {
 namespace          %s
 member             revision %s, %s
 default revision   %s
+endpoints          %s
 elections          %d, with %d runners
-`, c.Group, namespace, c.Member.Revision, c.Member.Location, source, len(c.Elections), runners) + special(c)
+`, c.Group, namespace, c.Member.Revision, c.Member.Location, source, served(c.HTTP), len(c.Elections), runners) + special(c)
+}
+
+// served says where which endpoints are served, and to whom.
+func served(h config.HTTP) string {
+	switch {
+	case !h.Served():
+		return "none"
+	case h.ProbesOnly():
+		return h.Address + ": /livez and /readyz alone, since the others need http.tls there"
+	case h.Access == config.AccessToken:
+		return h.Address + ": /livez and /readyz for everybody, the others by token"
+	}
+	return h.Address + ": for every client"
 }
 
 // special names the elections that are scoped, disabled or without runners.

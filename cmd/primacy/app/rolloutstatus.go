@@ -75,7 +75,7 @@ func (r *rolloutCommand) showRollout(ctx context.Context, report status.Report, 
 	}
 	v := r.view(stored.Plan, report)
 	if stored.Mistakes != nil {
-		v.Problems = []string{oneLine(stored.Mistakes)}
+		v.Problems = append(v.Problems, oneLine(stored.Mistakes))
 	}
 	return writeRollout(r, v, format)
 }

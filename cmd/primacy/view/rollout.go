@@ -38,7 +38,7 @@ type Rollout struct {
 	AsOf time.Time `json:"asOf,omitzero"`
 	// Standing is what operators said that stands in the way of moves: a pause, drains and handovers.
 	Standing []string `json:"standing,omitempty"`
-	// Problems are mistakes in the stored plan.
+	// Problems are mistakes in the stored plan, and why no controller begins it.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -117,6 +117,9 @@ func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string
 	if of(plan) {
 		v.Message, v.Step = Printable(plan.Status.Message), plan.Status.Step
 	}
+	if plan.Phase() == rollout.Pending && r.At.Sub(v.Started) > beginTime {
+		v.Problems = append(v.Problems, notBegun(r, controller.ElectionName(group)))
+	}
 	v.Steps = stepsOf(plan)
 	v.Weight.Set = weightOf(plan)
 	for _, e := range r.Elections {
@@ -137,6 +140,19 @@ func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string
 		v.Weight.Actual = 100 * v.Weight.Led / v.Weight.All
 	}
 	return v
+}
+
+// beginTime is how long a controller that may write has to begin a rollout; it takes a fraction of a second.
+const beginTime = 15 * time.Second
+
+// notBegun says why no controller has begun the rollout. The given election decides who drives it.
+func notBegun(r status.Report, by string) string {
+	for _, e := range r.Elections {
+		if e.Name == by && Led(e) {
+			return fmt.Sprintf("nobody has begun it: %s leads %s, so its log says why (primacy check --pre, with the credentials of members, asks for its rights)", Printable(e.Holder), by)
+		}
+	}
+	return fmt.Sprintf("nobody has begun it: nobody leads %s (primacy explain %s says why)", by, by)
 }
 
 // of says whether the plan's status belongs to the plan's rollout.

@@ -221,7 +221,8 @@ func TestRolloutNews(t *testing.T) {
 		want   string
 	}{
 		{rollout.Plan{}, group(), ""},
-		{rollout.Plan{Rollout: &s}, group(), "rollout from 1-9-0 to 1-10-0\nPending\nweight: set 0 %, actual 0 % (0 of 7)"},
+		{rollout.Plan{Rollout: &s}, group(), "rollout from 1-9-0 to 1-10-0\nPending\nweight: set 0 %, actual 0 % (0 of 7)\nnobody has begun it: " +
+			old0 + " leads rollout-edge, so its log says why (primacy check --pre, with the credentials of members, asks for its rights)"},
 		{step(1, rollout.Progressing, reach, nil), group(), "step 1 of 6: elections ingress\nProgressing"},
 		{step(2, rollout.Progressing, reach, nil), group("dns"), "step 2 of 6: setWeight 25\nweight: set 25 %, actual 14 % (1 of 7)\ndns: old-0 -> new-0 leads, revision 1-10-0, token 301"},
 		{step(2, rollout.Degraded, reach, failing), group("dns"), "Degraded\ncheck flaps: dns: lost by the canary 5 times\nheld: 1 failure"},
@@ -230,6 +231,29 @@ func TestRolloutNews(t *testing.T) {
 	} {
 		if got := say(tt.plan, tt.report); got != tt.want {
 			t.Errorf("step %d:\n%s\nwant\n%s", i, got, tt.want)
+		}
+	}
+}
+
+// TestRolloutThatNobodyBegins checks that the state says so, and what to look at.
+func TestRolloutThatNobodyBegins(t *testing.T) {
+	s := spec()
+	for _, tt := range []struct {
+		age  time.Duration
+		plan rollout.Plan
+		r    status.Report
+		want string
+	}{
+		{beginTime, rollout.Plan{Rollout: &s}, group(), ""},
+		{beginTime + time.Second, rollout.Plan{Rollout: &s}, group(), "nobody has begun it: " + old0 + " leads rollout-edge"},
+		{beginTime + time.Second, rollout.Plan{Rollout: &s}, status.Report{At: now}, "nobody has begun it: nobody leads rollout-edge (primacy explain rollout-edge"},
+		{beginTime + time.Second, step(1, rollout.Progressing, rollout.Reach{}, nil), group(), ""},
+		{0, rollout.Plan{}, group(), ""},
+	} {
+		s.StartedAt = rollout.At(now.Add(-tt.age))
+		v := RolloutOf("edge", tt.plan, tt.r, checks, func(string) bool { return false })
+		if got := strings.Join(v.Problems, "\n"); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("%v after its start: %q, want %q", tt.age, got, tt.want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/atomic"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -83,6 +84,7 @@ func (b *book) lines() (all []string) {
 // desk has a Recorder at work in a bubble.
 type desk struct {
 	t           *testing.T
+	identity    *atomic.String
 	book        *book
 	realm       *memory.Realm
 	logs        *observer.ObservedLogs
@@ -100,9 +102,9 @@ func newDesk(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zap.InfoLevel)
-	d := &desk{t: t, book: &book{known: map[string]bool{}}, realm: realm, logs: logs, transitions: make(chan election.ElectionTransition, 100000), done: make(chan struct{})}
+	d := &desk{t: t, identity: atomic.NewString("h1_01234567"), book: &book{known: map[string]bool{}}, realm: realm, logs: logs, transitions: make(chan election.ElectionTransition, 100000), done: make(chan struct{})}
 	r := events.New(events.Config{
-		Events: d.book, Host: "h1", Identity: func() string { return "h1_01234567" }, Clock: now, Log: zap.New(core),
+		Events: d.book, Host: "h1", Identity: d.identity.Load, Clock: now, Log: zap.New(core),
 		Object: func(name string) (events.Object, bool) {
 			return events.Object{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: "ns", Name: "the-lock" + strings.TrimPrefix(name, "e"), Store: store}, name != "gone"
 		},
@@ -210,6 +212,21 @@ func TestCalm(t *testing.T) {
 		written("at the end", "the-lock-1 RenewalsFail", "the-lock-1 Leading", "the-lock-2 Leading")
 		if took := time.Since(began); took > 0 {
 			t.Errorf("it took %v to end", took)
+		}
+	})
+}
+
+// TestWhoLed checks that an Event names the identity that the member had at its transition: it may have joined anew since.
+func TestWhoLed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.tell("e", election.Transition{Event: election.EventRole, Role: election.Leading, Reason: "lock taken"})
+		synctest.Wait()
+		d.identity.Store("h1_89abcdef")
+		d.settle()
+		d.end()
+		if got := d.book.lines(); len(got) != 1 || !strings.Contains(got[0], "h1_01234567 leads") {
+			t.Errorf("got %q", got)
 		}
 	})
 }

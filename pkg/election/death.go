@@ -11,6 +11,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/internal/tries"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -40,7 +41,7 @@ const ProofCgroup = record.ProofCgroup
 // ErrOrphaned is returned by Run: this member left because its parent process died.
 var ErrOrphaned = errors.New("the parent process has died")
 
-// ErrNotBuried is wrapped by errors of Bury: the session lapses as usual.
+// ErrNotBuried is wrapped by errors of Bury, BuryOnWord and CheckWord: the session lapses as usual.
 var ErrNotBuried = errors.New("session not ended")
 
 // Bury ends the session of a dead member before it lapses, so that its elections are led again at once. It tries
@@ -53,15 +54,15 @@ func Bury(ctx context.Context, locks lock.Store, name string, d Death) error {
 	if d.Proof.IsWord() {
 		return fmt.Errorf("%w: %s: %s's word counts only after a silence (call BuryOnWord)", ErrNotBuried, name, d.Proof)
 	}
-	var last error
+	var why tries.Why
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, buryPause) {
-			return fmt.Errorf("%w: %s: %w", ErrNotBuried, name, errors.Join(context.Cause(ctx), last))
+			return fmt.Errorf("%w: %s: %w", ErrNotBuried, name, why.Over(ctx))
 		}
 		e, err := locks.Get(ctx, name)
 		switch {
 		case err != nil:
-			last = err
+			why.Failed(ctx, err)
 			continue
 		case e.Record == nil || e.Record.Holder == "": // the write that creates it may be on its way
 			if again >= freeLooks {
@@ -75,9 +76,10 @@ func Bury(ctx context.Context, locks lock.Store, name string, d Death) error {
 		if err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrNotBuried, name, err)
 		}
-		if _, last = locks.Put(ctx, name, ended, e.Version); last == nil {
+		if _, err = locks.Put(ctx, name, ended, e.Version); err == nil {
 			return nil
 		}
+		why.Failed(ctx, err)
 	}
 }
 

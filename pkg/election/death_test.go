@@ -111,7 +111,7 @@ func leaveBehind(t *testing.T, g *group, proofs ...record.Proof) election.Death 
 	lease := 15 * time.Second
 	s := record.Record{
 		Holder: identity, Duration: lease, Group: "edge", Mark: &record.Mark{Identity: identity, Beat: 7, Duration: lease, Renewal: record.RenewalRecord},
-		Member: &record.Member{Identity: identity, Revision: "stable", Location: record.Local, Ready: true, Proofs: proofs},
+		Member: &record.Member{Identity: identity, Revision: "stable", Location: record.Local, Ready: true, Proofs: proofs, RenewInterval: lease / 5},
 	}
 	if _, err := g.realm.Write(sessionOfM1, s, record.Version{}); err != nil {
 		t.Fatal(err)

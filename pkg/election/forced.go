@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/tries"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -57,10 +58,10 @@ func (f ForcedHandover) Withdraw(ctx context.Context) error {
 // write writes another name into the record, and says whether it wrote, or may have.
 func (f ForcedHandover) write(ctx context.Context, to func(*record.Record) string) (wrote bool, err error) {
 	fail := func(err error) error { return fmt.Errorf("%w: %s: %w", ErrNotForced, f.Lock, err) }
-	var last error
+	var why tries.Why
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, forcedPause) {
-			return wrote, fail(errors.Join(context.Cause(ctx), last))
+			return wrote, fail(why.Over(ctx))
 		}
 		now, err := f.Locks.Get(ctx, f.Lock)
 		if err == nil {
@@ -80,7 +81,7 @@ func (f ForcedHandover) write(ctx context.Context, to func(*record.Record) strin
 		case errors.Is(err, lock.ErrDenied), errors.Is(err, lock.ErrInvalid):
 			return wrote, fail(err)
 		}
-		last = err
+		why.Failed(ctx, err)
 	}
 }
 

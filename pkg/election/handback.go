@@ -9,6 +9,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/internal/tries"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -52,25 +53,23 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 	fail := func(err error) (string, error) { return from, fmt.Errorf("%w: %s: %w", ErrNotHandedBack, name, err) }
 	var was left
 	var since, answered record.Instant
-	var last error
+	var why tries.Why
 	pause := handbackPause
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, pause) {
-			return fail(errors.Join(context.Cause(ctx), last))
+			return fail(why.Over(ctx))
 		}
 		sent := c.Now()
 		now, err := lookAtLeft(ctx, leases, name)
 		if err != nil {
-			if ctx.Err() == nil || last == nil { // else the read says no more than that ctx is over
-				last = err
-			}
+			why.Failed(ctx, err)
 			continue
 		}
 		if now.lock.Record == nil || now.lock.Record.Holder == "" || !now.lock.Record.Bound() || !now.lock.Record.ThroughSession() {
 			return from, nil
 		}
 		from = now.lock.Record.Holder
-		wait, why := now.wait()
+		wait, no := now.wait()
 		if h.waitedFor(now, wait) {
 			wait = 0
 		}
@@ -79,8 +78,8 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 			pause = min(pause, wait/8)
 		}
 		switch {
-		case why != nil:
-			return fail(why)
+		case no != nil:
+			return fail(no)
 		case since == 0 || now.lock.Version != was.lock.Version:
 			since = c.Now() // a first look, or another term
 		case now.session.Version != was.session.Version && now.isHolders():
@@ -92,21 +91,24 @@ func (h *Handback) Release(ctx context.Context, name string) (from string, err e
 		}
 		was, answered = now, c.Now()
 		if wait > 0 && sent.Sub(since) < wait {
+			why.Mended()
 			continue
 		}
 		if now.isHolders() { // one write frees all that it renewed
-			_, last = leases.Put(ctx, now.session.Name, session.EndedRecord(now.session.Record, h.By, "its session lapsed"), now.session.Version)
+			_, err = leases.Put(ctx, now.session.Name, session.EndedRecord(now.session.Record, h.By, "its session lapsed"), now.session.Version)
 		} else {
 			h.hasWaited(now, wait)
-			if _, last = leases.Put(ctx, name, handedBack(now.lock.Record, h.By), now.lock.Version); last == nil {
+			if _, err = leases.Put(ctx, name, handedBack(now.lock.Record, h.By), now.lock.Version); err == nil {
 				return from, nil
 			}
 		}
-		if errors.Is(last, lock.ErrDenied) {
-			return fail(last)
-		}
-		if last == nil {
+		switch {
+		case err == nil:
 			again = -1 // the session has ended, so the lock is free
+		case errors.Is(err, lock.ErrDenied):
+			return fail(err)
+		default:
+			why.Failed(ctx, err)
 		}
 	}
 }

@@ -258,26 +258,46 @@ func TestHandBackThatIsRefused(t *testing.T) {
 	}
 }
 
-// TestHandBackSaysWhatKeptIt checks that the error says why the writes failed, also if the context ends during the next read.
-func TestHandBackSaysWhatKeptIt(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a")
-		leaveBehind(t, g)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		refuses := &refusing{Store: g.realm.Store(), err: lock.ErrThrottled}
-		store := &beforeReads{Store: refuses, do: func() {
-			if refuses.puts.Load() > 0 {
-				cancel()
-			}
-		}}
-		_, err := handback(g, store).Release(ctx, "a")
-		for _, want := range []error{lock.ErrThrottled, context.Canceled} {
-			if !errors.Is(err, want) {
-				t.Errorf("got %v, want an error that wraps %v", err, want)
-			}
-		}
-	})
+// TestTriesSayWhatKeptThem checks that what is tried until a context ends says why it failed, also if the context ends during
+// the next read.
+func TestTriesSayWhatKeptThem(t *testing.T) {
+	for name, try := range map[string]func(context.Context, *group, lock.Store, election.Death) error{
+		"handback": func(ctx context.Context, g *group, s lock.Store, _ election.Death) error {
+			_, err := handback(g, s).Release(ctx, "a")
+			return err
+		},
+		"bury": func(ctx context.Context, _ *group, s lock.Store, d election.Death) error {
+			return election.Bury(ctx, s, sessionOfM1, d)
+		},
+		"bury on word": func(ctx context.Context, g *group, s lock.Store, d election.Death) error {
+			d.Proof = election.ProofOperator
+			return election.BuryOnWord(ctx, g.clock, s, g.realm.Read(sessionOfM1), d)
+		},
+		"ask": func(ctx context.Context, _ *group, s lock.Store, d election.Death) error {
+			_, err := election.ForcedHandover{Locks: s, Lock: "a", Holder: d.Identity, Token: 1, To: "m2_00000001"}.Ask(ctx)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				death := leaveBehind(t, g, election.ProofParent, election.ProofOperator)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				refuses := &refusing{Store: g.realm.Store(), err: lock.ErrThrottled}
+				err := try(ctx, g, &beforeReads{Store: refuses, do: func() {
+					if refuses.puts.Load() > 0 {
+						cancel()
+					}
+				}}, death)
+				for _, want := range []error{lock.ErrThrottled, context.Canceled} {
+					if !errors.Is(err, want) {
+						t.Errorf("got %v, want an error that wraps %v", err, want)
+					}
+				}
+			})
+		})
+	}
 }
 
 // beforeReads is a store that does something before each read.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
+	"github.com/primacy-dev/primacy/pkg/election/internal/tries"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -53,15 +54,15 @@ func BuryOnWord(ctx context.Context, c clock.Clock, locks lock.Store, seen lock.
 	if err != nil {
 		return fail(err)
 	}
-	var last error
+	var why tries.Why
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, word.Pause()) {
-			return fail(errors.Join(context.Cause(ctx), last))
+			return fail(why.Over(ctx))
 		}
 		sent := c.Now()
 		e, err := locks.Get(ctx, seen.Name)
 		if err != nil {
-			last = err
+			why.Failed(ctx, err)
 			word.Failed()
 			continue
 		}
@@ -71,11 +72,13 @@ func BuryOnWord(ctx context.Context, c clock.Clock, locks lock.Store, seen lock.
 		case heard == session.Over:
 			return nil
 		case heard == session.PutEnd:
-			switch _, last = locks.Put(ctx, seen.Name, end, word.Seen()); {
-			case last == nil:
+			switch _, err := locks.Put(ctx, seen.Name, end, word.Seen()); {
+			case err == nil:
 				return nil
-			case errors.Is(last, lock.ErrDenied): // it would be denied again, and the caller must hear of that
-				return fail(last)
+			case errors.Is(err, lock.ErrDenied): // it would be denied again, and the caller must hear of that
+				return fail(err)
+			default:
+				why.Failed(ctx, err)
 			}
 		}
 	}

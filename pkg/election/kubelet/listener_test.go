@@ -203,6 +203,20 @@ func TestAListenerLeavesTheLivingAlone(t *testing.T) {
 	})
 }
 
+// thirdLook is a client that calls is before the third look at Pods.
+type thirdLook struct {
+	coreclient.CoreV1Interface
+	looks int
+	is    func()
+}
+
+func (l *thirdLook) Pods(namespace string) coreclient.PodInterface {
+	if l.looks++; l.looks == 3 {
+		l.is()
+	}
+	return l.CoreV1Interface.Pods(namespace)
+}
+
 // TestFind checks that a member finds its own container, waits while the status of its Pod is stale, and is told when
 // no kubelet can tell of it.
 func TestFind(t *testing.T) {
@@ -227,9 +241,9 @@ func TestFind(t *testing.T) {
 	s.ContainerID, s.RestartCount, s.LastTerminationState = idOne, 0, corev1.ContainerState{}
 	s.State.Running.StartedAt = metav1.NewTime(here.Born.Add(-time.Second))
 	n.says(stale)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := Find(ctx, n.core, here); !errors.Is(err, errNotYet) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Find(ctx, &thirdLook{CoreV1Interface: n.core, is: cancel}, here); !errors.Is(err, errNotYet) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("with a stale status: %v", err)
 	}
 	found := make(chan Self, 1)

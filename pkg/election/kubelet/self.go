@@ -15,6 +15,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/internal/tries"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -97,22 +98,22 @@ const findPause = 250 * time.Millisecond
 // Find finds the container of this process by the status of its Pod. It waits until the kubelet has published that the
 // container runs, or ctx ends. The errors that wrap ErrUnfit say why no kubelet can tell of this process.
 func Find(ctx context.Context, client coreclient.CoreV1Interface, here Place) (Self, error) {
-	var last error
+	var why tries.Why
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, findPause) {
-			return Self{}, fmt.Errorf("own container: %w", errors.Join(context.Cause(ctx), last))
+			return Self{}, fmt.Errorf("own container: %w", why.Over(ctx))
 		}
 		pod, err := client.Pods(here.Namespace).Get(ctx, here.Pod, metav1.GetOptions{})
 		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 			return Self{}, fmt.Errorf("own container: %w", err)
 		}
 		if err != nil {
-			last = err
+			why.Failed(ctx, err)
 			continue
 		}
 		self, err := own(pod, here)
 		if errors.Is(err, errNotYet) {
-			last = err
+			why.Failed(ctx, err)
 			continue
 		}
 		if err != nil {
@@ -123,7 +124,7 @@ func Find(ctx context.Context, client coreclient.CoreV1Interface, here Place) (S
 			return Self{}, fmt.Errorf("own container: %w", err)
 		}
 		if err != nil {
-			last = err
+			why.Failed(ctx, err)
 			continue
 		}
 		// A virtual node, and a container with a kernel of its own, have another boot id than the process itself.

@@ -1,16 +1,13 @@
 package config
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"syscall"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/primacy-dev/primacy/internal/watchfile"
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
@@ -53,18 +50,12 @@ func Read(path string) ([]byte, error) {
 // readFile is Read for a path that may be anything by now: opening a pipe without a writer
 // must not block.
 func readFile(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := watchfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		_ = f.Close() // nothing was written
-		return nil, fmt.Errorf("read configuration: %w", cmp.Or(err, error(&fs.PathError{Op: "read", Path: path, Err: errNoFile})))
-	}
 	return readAll(f)
 }
-
-var errNoFile = errors.New("it is not a regular file (put a file there)")
 
 func readAll(f *os.File) ([]byte, error) {
 	defer f.Close()

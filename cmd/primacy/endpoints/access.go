@@ -113,10 +113,12 @@ func (r *Reviewer) review(ctx context.Context, token, verb, path string) (verdic
 		default:
 			return verdict(0), errBusy
 		}
-		ctx, cancel := context.WithTimeout(ctx, reviewTime)
+		asking, cancel := context.WithTimeout(ctx, reviewTime)
 		defer cancel()
-		v, err := r.ask(ctx, token, verb, path)
-		r.note(err)
+		v, err := r.ask(asking, token, verb, path)
+		if ctx.Err() == nil { // else this member stops, and the error says no more
+			r.note(err)
+		}
 		if err == nil {
 			r.keep(key, v)
 		}

@@ -75,6 +75,18 @@ func reviews(t *testing.T, r *Reviewer, token, path string) verdict {
 	return v
 }
 
+// TestWhoStopsBlamesNobody checks that a review which ends because the member stops is no failure of the API server.
+func TestWhoStopsBlamesNobody(t *testing.T) {
+	a, r, _, logs := newAuthority()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	err := ctx.Err()
+	a.fails.Store(&err)
+	if _, got := r.review(ctx, "good", "get", "/metrics"); !errors.Is(got, context.Canceled) || logs.Len() != 0 {
+		t.Errorf("%v; logged %v", got, logs.All())
+	}
+}
+
 // TestAnswersAreKept checks that an answer counts for a while and no longer, for its token and its path only.
 func TestAnswersAreKept(t *testing.T) {
 	a, r, clock, _ := newAuthority()

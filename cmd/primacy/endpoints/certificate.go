@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -42,21 +42,32 @@ func newCertificate(files config.TLS, log *zap.Logger) (*certificate, error) {
 const mostCertificate = 1 << 20
 
 func (c *certificate) read() (*tls.Certificate, error) {
-	for _, name := range []string{c.files.CertFile, c.files.KeyFile} {
-		about, err := os.Stat(name)
-		switch {
-		case err != nil: // the next lines say so
-		case !about.Mode().IsRegular(): // to open a pipe would wait for its writer
-			return nil, fmt.Errorf("certificate: %s is no regular file", name)
-		case about.Size() > mostCertificate:
-			return nil, fmt.Errorf("certificate: %s has %d bytes, more than %d", name, about.Size(), mostCertificate)
+	var texts [2][]byte
+	for i, name := range []string{c.files.CertFile, c.files.KeyFile} {
+		var err error
+		if texts[i], err = readPart(name); err != nil {
+			return nil, fmt.Errorf("certificate: %w", err)
 		}
 	}
-	pair, err := tls.LoadX509KeyPair(c.files.CertFile, c.files.KeyFile)
+	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
 	return &pair, nil
+}
+
+// readPart reads a chain or a key.
+func readPart(name string) ([]byte, error) {
+	f, err := watchfile.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostCertificate+1))
+	if err == nil && len(text) > mostCertificate {
+		err = fmt.Errorf("%s has more than %d bytes", name, mostCertificate)
+	}
+	return text, err
 }
 
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now.Load(), nil }

@@ -87,6 +87,7 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 	s := serve(t, Config{
 		HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessToken}, Log: zap.NewNop(), Elections: nobody{}, Health: counted{new(atomic.Int64)}, Reviewer: r,
 	})
+	defer close(a.waits) // before the Server ends, which waits for its requests
 	c, err := net.Dial("tcp", s.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,6 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = answer.Body.Close()
-	close(a.waits)
 }
 
 // TestNothingIsRead checks that a Server reads no body, and nothing for longer than a head may take.

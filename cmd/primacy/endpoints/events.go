@@ -72,7 +72,9 @@ func (h *hub) run(member func() string, transitions <-chan election.ElectionTran
 		}
 		streams := h.open()
 		if !open || streams == 0 {
-			last = t.Number
+			if last = t.Number; open {
+				gathered = nil // nobody is left to read it, and whoever joins later must see no gap after it
+			}
 			continue
 		}
 		if len(gathered) == 0 {

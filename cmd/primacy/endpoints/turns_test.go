@@ -43,7 +43,7 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 			done <- struct{}{}
 		})
 	}
-	late := clock.NewTimer(10 * time.Second)
+	late := clock.NewTimer(patience)
 	defer late.Stop()
 	for got := 0; got < 100; got++ { // all get theirs before the slow one does
 		select {

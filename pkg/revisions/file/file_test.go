@@ -113,7 +113,7 @@ func TestRefusedAtFirst(t *testing.T) {
 // TestNoFile checks that the source does not wait for a named pipe at the path.
 func TestNoFile(t *testing.T) {
 	b := newBench(t, "revision", func(b *bench) { b.ok(syscall.Mkfifo(b.path, 0o600)) })
-	b.Says(trouble, "is no regular file")
+	b.Says(trouble, "it is not a regular file")
 	b.replace("1-9-0")
 	b.Says(over)
 	b.Delivers("1-9-0")

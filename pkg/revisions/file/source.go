@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -67,18 +65,11 @@ const maxLine = 4096
 
 // firstLine reads the first line. It never blocks, even if a named pipe is at the path.
 func firstLine(path string) (string, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := watchfile.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no regular file", path)
-	}
 	line, err := bufio.NewReader(io.LimitReader(file, maxLine)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err

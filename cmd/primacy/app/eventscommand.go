@@ -155,13 +155,15 @@ type pastSeen struct {
 
 // since returns what a report shows and the ones before did not, oldest first.
 func (k *pastSeen) since(s status.Selection, r status.Report) (news []pastEvent) {
-	if k.histories == nil {
-		k.histories, k.members = map[string][]status.Transition{}, map[string]bool{}
+	if k.members == nil {
+		k.members = map[string]bool{}
 	}
 	k.missed = nil
+	known := k.histories
+	k.histories = make(map[string][]status.Transition, len(r.Elections)) // without the locks that are gone: one made anew begins anew
 	for _, e := range r.Elections {
 		key := e.Group + "/" + e.Ref().String()
-		before := k.histories[key]
+		before := known[key]
 		fresh := after(before, e.History)
 		if len(before) > 0 && len(e.History) > 0 && len(fresh) == len(e.History) {
 			k.missed = append(k.missed, e.Name)

@@ -102,6 +102,13 @@ func TestOnlyWhatIsNew(t *testing.T) {
 	if news := shown(); len(news) != 0 || seen.missed != nil {
 		t.Errorf("%q, missed %v", news, seen.missed)
 	}
+	r.Elections = nil // somebody deletes the lock, and it is made anew
+	shown()
+	e.History = nil
+	add(1, minute(80))
+	if news := shown(); !slices.Equal(news, []string{"Took e_5"}) || seen.missed != nil {
+		t.Errorf("%q, missed %v", news, seen.missed)
+	}
 }
 
 // TestEventsOneByOne checks what scripts read.

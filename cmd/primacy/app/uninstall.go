@@ -180,10 +180,11 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 // preview shows what would be deleted. The error is the one that the command would end with at once, if it would.
 func (u *uninstallCommand) preview(ctx context.Context, found uninstallation) error {
 	err := u.mayDelete(ctx, found, "nothing would be deleted")
-	if denied(err) {
+	switch {
+	case len(found.Living) > 0:
+	case denied(err):
 		found.Refused = oneLine(err)
-	}
-	if err != nil && !denied(err) && len(found.Living) == 0 {
+	case err != nil:
 		return err
 	}
 	return errors.Join(u.output.write(u.out, found.text(), found), err)
@@ -269,6 +270,9 @@ func (u *uninstallCommand) silence(ctx context.Context, found uninstallation) er
 		looking, cancel := context.WithTimeout(ctx, statusPatience)
 		now, err := u.find(looking)
 		cancel()
+		if ctx.Err() != nil {
+			break
+		}
 		if err != nil || u.clock.Now().Sub(answered) > longest/2 {
 			since, answered = u.clock.Now(), u.clock.Now() // members may have been cut off as well
 			if err != nil && !apierrors.IsTimeout(err) && !errors.Is(err, context.DeadlineExceeded) {
@@ -284,7 +288,7 @@ func (u *uninstallCommand) silence(ctx context.Context, found uninstallation) er
 			return nil
 		}
 	}
-	return errDeclined
+	return errors.New("interrupted; nothing was deleted")
 }
 
 // unchanged refuses if anything is not as it was found.
@@ -331,10 +335,12 @@ func (u *uninstallCommand) delete(ctx context.Context, found *uninstallation) er
 	for _, o := range found.Objects {
 		err := u.remove(ctx, o, metav1.DeleteOptions{Preconditions: &o.version})
 		switch {
+		case apierrors.IsNotFound(err): // somebody else deleted it
+			continue
 		case apierrors.IsConflict(err):
 			return refused(fmt.Errorf("%s has changed, so a member lives; %s deleted before that (stop all members first)",
 				o.ref(), counted(found.Deleted, "object")))
-		case err != nil && !apierrors.IsNotFound(err):
+		case err != nil:
 			err = fmt.Errorf("delete %s: %w; %s deleted before that", o.ref(), err, counted(found.Deleted, "object"))
 			if denied(err) {
 				return u.failed(err)

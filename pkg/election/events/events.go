@@ -1,7 +1,7 @@
 // Package events writes Kubernetes Events about the terms of a member, on the locks of its elections.
 //
 // A Recorder follows the transitions of a Manager. It never holds the Manager up: if transitions come faster than Events may be written, it
-// leaves some out, and logs how many. An Event that is no warning is written 2 s after its transition, so that the API server first has time for
+// leaves some out, and logs how many transitions that were. An Event that is no warning is written 2 s after its transition, so that the API server first has time for
 // the elections that move together. client-go's correlator combines Events that are alike, and limits those of
 // one lock; Limit is the limit for the whole process. A member without the right to write Events writes none, and
 // nothing else is different.
@@ -104,7 +104,9 @@ type Recorder struct {
 	// tokens is how many Events may be written at the instant filled.
 	tokens float64
 	filled instant.Instant
-	// leftOut counts Events that the limit left out since the instant of the first; zero for none.
+	// number is that of the last transition; zero before the first.
+	number uint64
+	// leftOut counts the transitions that the limit left out, or that came while a write hung, since the instant of the first; zero for none.
 	leftOut int
 	since   instant.Instant
 	// denied is until when nothing is written.
@@ -144,8 +146,8 @@ func (r *Recorder) Run(ctx context.Context, transitions <-chan election.Election
 	next := clock.NewTimer(calm)
 	defer next.Stop()
 	for {
-		if len(r.pending) > 0 {
-			next.Reset(clock.Until(r.cfg.Clock, r.pending[0].due))
+		if at, is := r.next(); is {
+			next.Reset(clock.Until(r.cfg.Clock, at))
 		}
 		select {
 		case t, goesOn := <-transitions:
@@ -158,33 +160,45 @@ func (r *Recorder) Run(ctx context.Context, transitions <-chan election.Election
 			}
 			r.note(t)
 		case <-next.C:
-			if len(r.pending) > 0 {
+			if len(r.pending) > 0 && r.cfg.Clock.Now() >= r.pending[0].due {
 				r.writeNext(ctx)
 			}
+			r.tell(tellAfter)
 		}
 	}
 }
 
+// next is when there is something to write, or to log; false for nothing.
+func (r *Recorder) next() (at instant.Instant, is bool) {
+	if r.leftOut > 0 {
+		at, is = r.since.Add(tellAfter), true
+	}
+	if len(r.pending) > 0 && (!is || r.pending[0].due < at) {
+		at, is = r.pending[0].due, true
+	}
+	return at, is
+}
+
 // note makes the Event of a transition pending, if it has one and the limit allows it.
 func (r *Recorder) note(t election.ElectionTransition) {
-	kind, reason := kindOf(t)
-	if reason == "" {
-		return
-	}
 	now := r.cfg.Clock.Now()
-	if now < r.denied {
+	missed := t.Number - r.number - 1
+	if r.number == 0 || now < r.denied {
+		missed = 0
+	}
+	r.number = t.Number
+	r.leaveOut(int(missed)) // #nosec G115 -- a number of transitions
+	kind, reason := kindOf(t)
+	if reason == "" || now < r.denied {
 		return
 	}
 	r.tokens = min(float64(r.cfg.Limit.Burst), r.tokens+now.Sub(r.filled).Seconds()*r.cfg.Limit.PerSecond)
 	r.filled = now
 	if r.tokens < 1 || len(r.pending) >= r.cfg.Limit.Burst {
-		if r.leftOut++; r.leftOut == 1 {
-			r.since = now
-		}
+		r.leaveOut(1)
 		return
 	}
 	r.tokens--
-	r.tell(tellAfter)
 	object, ok := r.cfg.Object(t.Election)
 	if !ok {
 		return // it is gone
@@ -201,6 +215,14 @@ func (r *Recorder) note(t election.ElectionTransition) {
 		i--
 	}
 	r.pending = slices.Insert(r.pending, i, p)
+}
+
+// leaveOut counts transitions that have no Event.
+func (r *Recorder) leaveOut(some int) {
+	if r.leftOut == 0 {
+		r.since = r.cfg.Clock.Now()
+	}
+	r.leftOut += some
 }
 
 // writeNext writes the first Event that is pending.
@@ -227,7 +249,7 @@ func (r *Recorder) writeNext(ctx context.Context) {
 	}
 }
 
-// tell logs how many Events were left out, once the first is so long ago.
+// tell logs how many transitions were left out, once the first is so long ago.
 func (r *Recorder) tell(after time.Duration) {
 	if r.leftOut == 0 || r.cfg.Clock.Now().Sub(r.since) < after {
 		return

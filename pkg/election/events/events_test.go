@@ -287,6 +287,32 @@ func TestLimitOfTheProcess(t *testing.T) {
 	})
 }
 
+// TestLeftOut checks that people soon learn of what was left out, also if all is quiet afterwards, and of transitions that were
+// dropped while a write hung.
+func TestLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		told := func(lines int, left int64) {
+			t.Helper()
+			all := d.logs.All()
+			if len(all) != lines || all[lines-1].ContextMap()["leftOut"] != left {
+				t.Errorf("logged %v, want %d lines, and %d left out in the last one", all, lines, left)
+			}
+		}
+		for range events.DefaultLimit.Burst + 7 {
+			d.tell("e", election.Transition{Event: election.EventLost, Role: election.Draining})
+		}
+		time.Sleep(11 * time.Second)
+		told(1, 7)
+		d.told += 30
+		d.tell("e", election.Transition{Event: election.EventLeader})
+		time.Sleep(11 * time.Second)
+		told(2, 30)
+		d.end()
+		told(2, 30)
+	})
+}
+
 // TestAlike checks that client-go's correlator combines Events that are alike, and limits those of one lock.
 func TestAlike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestManyTerms(t *testing.T) {
 	}
 	t.Logf("goroutines after the terms 3, 4, %d, %d: %v", terms-1, terms, after)
 	for i := range 2 {
-		if more := after[i+2] - after[i]; more > 0 {
+		if more := after[i+2] - after[i]; more >= terms/10 { // one that a term leaves would be there terms/2 times; connections come and go
 			t.Errorf("%d goroutines more after %d terms: %v", more, terms-4, after)
 		}
 	}

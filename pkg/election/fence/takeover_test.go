@@ -103,8 +103,8 @@ func (o *outcome) add(other outcome) {
 	o.latest = max(o.latest, other.latest)
 }
 
-// woken is for how long a former leader writes after it was woken.
-const woken = 120 * time.Millisecond
+// woken is for how long a former leader writes after it was woken, and leastWrites how often it does at least, however busy the machine is.
+const woken, leastWrites = 120 * time.Millisecond, 10
 
 // mostLate is after how long nothing stale may pass the policy. That holds on a machine that is not too busy, so it is
 // checked only where somebody asks for a number of takeovers.
@@ -289,7 +289,7 @@ func stale(token record.Token) func() []byte {
 
 // insist writes again and again.
 func insist(since taken, write func() (uint64, error)) (all outcome) {
-	for time.Since(since.at) < woken {
+	for all.tried < leastWrites || time.Since(since.at) < woken {
 		version, err := write()
 		all.add(outcomeOf(since, version, err))
 	}

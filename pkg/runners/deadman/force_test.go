@@ -150,7 +150,7 @@ func TestFrozenInTheMiddleOfTheirKill(t *testing.T) {
 		<-done
 	})
 	within(t, done, "it lives beyond its deadline")
-	if late := p.Ended().Sub(deadline); late > time.Second { // below zero, unless this machine is very busy
+	if late := p.Ended().Sub(deadline); late > 10*time.Second { // below zero, unless this machine is very busy; the grace is an hour
 		t.Errorf("the program was dead %v after its deadline", late)
 	}
 	for _, left := range living(t, mark) {

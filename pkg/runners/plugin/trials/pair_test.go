@@ -279,6 +279,19 @@ func lives(pid int) bool {
 	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
 }
 
+// diesWithin waits until a process is dead, and says whether that was in time.
+func diesWithin(pid int, patience time.Duration) bool {
+	late := time.After(patience)
+	for lives(pid) {
+		select {
+		case <-late:
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return true
+}
+
 // work returns all terms of an election, in the order of their tokens.
 func (p *pair) work(election string) []span.Span {
 	p.t.Helper()

@@ -419,14 +419,15 @@ func (x *explaining) why(m status.Member) string {
 
 // whyFree is why for a lock that nobody holds, or that its holder seems to have left.
 func (x *explaining) whyFree(m status.Member) string {
+	isNext := slices.ContainsFunc(x.next, func(o status.Member) bool { return o.Identity == m.Identity })
 	switch {
 	case x.nominee() == m.Identity:
 		return "It is next: the last holder left the lock to it."
 	case x.nominee() != "":
 		return "It does not lead: the last holder left the lock to " + view.NameOf(x.nominee()) + "."
-	case slices.ContainsFunc(x.next, func(o status.Member) bool { return o.Identity == m.Identity }) && len(x.next) == 1:
+	case isNext && len(x.next) == 1:
 		return "It is next: it takes the lock as soon as that is certainly free."
-	case slices.ContainsFunc(x.next, func(o status.Member) bool { return o.Identity == m.Identity }):
+	case isNext:
 		return "It may be next, as soon as the lock is certainly free: others are as good."
 	}
 	return "It does not lead: " + oneOf(x.next) + " comes before it."

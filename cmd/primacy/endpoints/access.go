@@ -73,6 +73,8 @@ type Reviewer struct {
 	log    *zap.Logger
 	asking singleflight.Group
 	slots  chan struct{}
+	// under are the reviews that are under way. The Server ends and joins them.
+	under requests
 
 	mu sync.Mutex
 	// good are the answers that allow, and bad those that deny.
@@ -99,24 +101,29 @@ func NewReviewer(of *rest.Config, c clock.Clock, log *zap.Logger) (*Reviewer, er
 	}, nil
 }
 
-// review returns the verdict on a request. ctx outlives the request: others may wait for the same review.
-func (r *Reviewer) review(ctx context.Context, token, verb, path string) (verdict, error) {
+// review returns the verdict on a request, whose context is ctx. Others may wait for the same review, so that goes on after the request,
+// until alive ends.
+func (r *Reviewer) review(ctx, alive context.Context, token, verb, path string) (verdict, error) {
 	sum := sha256.Sum256([]byte(token)) // no token is kept
 	key := string(sum[:]) + verb + " " + path
 	if v, known := r.known(key); known {
 		return v, nil
 	}
-	v, err, _ := r.asking.Do(key, func() (any, error) {
+	answered := r.asking.DoChan(key, func() (any, error) {
+		if !r.under.begin() {
+			return verdict(0), context.Canceled
+		}
+		defer r.under.over()
 		select {
 		case r.slots <- struct{}{}:
 			defer func() { <-r.slots }()
 		default:
 			return verdict(0), errBusy
 		}
-		asking, cancel := context.WithTimeout(ctx, reviewTime)
+		asking, cancel := context.WithTimeout(alive, reviewTime)
 		defer cancel()
 		v, err := r.ask(asking, token, verb, path)
-		if ctx.Err() == nil { // else this member stops, and the error says no more
+		if alive.Err() == nil { // else this member stops, and the error says no more
 			r.note(err)
 		}
 		if err == nil {
@@ -124,10 +131,15 @@ func (r *Reviewer) review(ctx context.Context, token, verb, path string) (verdic
 		}
 		return v, err
 	})
-	if err != nil {
-		return 0, err
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case a := <-answered:
+		if a.Err != nil {
+			return 0, a.Err
+		}
+		return a.Val.(verdict), nil
 	}
-	return v.(verdict), nil
 }
 
 // errBusy: too many reviews are under way.
@@ -245,7 +257,7 @@ func (s *Server) guard(h http.Handler) http.Handler {
 			unauthorized(w)
 			return
 		}
-		switch v, err := s.cfg.Reviewer.review(s.alive, token, strings.ToLower(r.Method), reviewed(r.URL.Path)); {
+		switch v, err := s.cfg.Reviewer.review(r.Context(), s.alive, token, strings.ToLower(r.Method), reviewed(r.URL.Path)); {
 		case errors.Is(err, errBusy):
 			turnAway(w, errBusy.Error()+"; try again")
 		case err != nil:
@@ -260,8 +272,8 @@ func (s *Server) guard(h http.Handler) http.Handler {
 	})
 }
 
-// byAddress lets requests through that name this machine by its address. A web page could make a name of its own mean
-// this machine, and have the browser of its visitor ask us (DNS rebinding).
+// byAddress lets requests through that name this machine by its address, and that no browser sends for a page of another site. A web page
+// could make a name of its own mean this machine, and have the browser of its visitor ask us (DNS rebinding); or just have it ask, unread.
 func byAddress(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -270,6 +282,10 @@ func byAddress(h http.Handler) http.Handler {
 		}
 		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err != nil && !strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
 			http.Error(w, "ask by an IP address or as localhost, not by another name", http.StatusForbidden)
+			return
+		}
+		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+			http.Error(w, "no page of another site may ask", http.StatusForbidden)
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -68,7 +68,7 @@ func newAuthority() (*authority, *Reviewer, *ahead, *observer.ObservedLogs) {
 
 func reviews(t *testing.T, r *Reviewer, token, path string) verdict {
 	t.Helper()
-	v, err := r.review(t.Context(), token, "get", path)
+	v, err := r.review(t.Context(), t.Context(), token, "get", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestWhoStopsBlamesNobody(t *testing.T) {
 	stop()
 	err := ctx.Err()
 	a.fails.Store(&err)
-	if _, got := r.review(ctx, "good", "get", "/metrics"); !errors.Is(got, context.Canceled) || logs.Len() != 0 {
+	if _, got := r.review(t.Context(), ctx, "good", "get", "/metrics"); !errors.Is(got, context.Canceled) || logs.Len() != 0 {
 		t.Errorf("%v; logged %v", got, logs.All())
 	}
 }
@@ -140,7 +140,7 @@ func TestOneReviewForAll(t *testing.T) {
 	var good atomic.Int64
 	for range clients {
 		wg.Go(func() {
-			if v, err := r.review(context.Background(), "good", "get", "/metrics"); err == nil && v == allowed {
+			if v, err := r.review(context.Background(), context.Background(), "good", "get", "/metrics"); err == nil && v == allowed {
 				good.Add(1)
 			}
 		})
@@ -149,7 +149,7 @@ func TestOneReviewForAll(t *testing.T) {
 	turned := make(chan struct{}, 10*mostReviews)
 	for i := range 10 * mostReviews {
 		wg.Go(func() {
-			if _, err := r.review(context.Background(), fmt.Sprint("bad-", i), "get", "/metrics"); errors.Is(err, errBusy) {
+			if _, err := r.review(context.Background(), context.Background(), fmt.Sprint("bad-", i), "get", "/metrics"); errors.Is(err, errBusy) {
 				turned <- struct{}{}
 			}
 		})
@@ -167,6 +167,28 @@ func TestOneReviewForAll(t *testing.T) {
 	}
 }
 
+// TestAReviewOutlivesItsRequest checks that a request which is gone waits for no review, and that another one gets its answer.
+func TestAReviewOutlivesItsRequest(t *testing.T) {
+	a, r, _, _ := newAuthority()
+	a.begun, a.waits = make(chan struct{}, 1), make(chan struct{})
+	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() { // ends before the test does
+		_, err := r.review(ctx, t.Context(), "good", "get", "/metrics")
+		gone <- err
+	}()
+	<-a.begun
+	leave()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(a.waits)
+	if reviews(t, r, "good", "/metrics") != allowed || a.asked.Load() != 1 {
+		t.Errorf("%d reviews", a.asked.Load())
+	}
+	r.under.end()
+}
+
 // TestNobodyMayWithoutAnAnswer checks that a client is turned away while the API server gives no answer, that each kind of
 // failure is logged once, and that none is kept.
 func TestNobodyMayWithoutAnAnswer(t *testing.T) {
@@ -177,7 +199,7 @@ func TestNobodyMayWithoutAnAnswer(t *testing.T) {
 		logged int // lines so far
 	}{{away, 1}, {errors.New("still away"), 1}, {denied, 2}, {denied, 2}, {away, 3}} {
 		a.fails.Store(&c.err)
-		if v, err := r.review(t.Context(), "good", "get", "/metrics"); !errors.Is(err, c.err) {
+		if v, err := r.review(t.Context(), t.Context(), "good", "get", "/metrics"); !errors.Is(err, c.err) {
 			t.Errorf("got %v, %v", v, err)
 		}
 		if logs.Len() != c.logged {
@@ -189,7 +211,7 @@ func TestNobodyMayWithoutAnAnswer(t *testing.T) {
 		t.Error("the failure was kept")
 	}
 	a.fails.Store(&away)
-	if v, err := r.review(t.Context(), "other", "get", "/metrics"); err == nil || logs.Len() != 4 {
+	if v, err := r.review(t.Context(), t.Context(), "other", "get", "/metrics"); err == nil || logs.Len() != 4 {
 		t.Errorf("after an answer: %v, %v; %d lines", v, err, logs.Len())
 	}
 }
@@ -256,6 +278,21 @@ func TestGuard(t *testing.T) {
 				t.Errorf("it asks for a token: %v", asks)
 			}
 		})
+	}
+}
+
+// TestNoPageMayAsk checks that a browser gets nothing for a page of another site, not even work that it cannot see.
+func TestNoPageMayAsk(t *testing.T) {
+	s := &Server{cfg: Config{HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}}}
+	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200, "": 200} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+		request.Host = "127.0.0.1:9090"
+		request.Header.Set("Sec-Fetch-Site", site)
+		w := httptest.NewRecorder()
+		s.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, request)
+		if w.Code != want {
+			t.Errorf("%q: %d, want %d", site, w.Code, want)
+		}
 	}
 }
 

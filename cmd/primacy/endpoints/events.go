@@ -192,14 +192,18 @@ var greeting, sign = &batch{plain: []byte("retry: 3000\n\n")}, &batch{plain: []b
 
 // events streams the transitions of all elections from now on.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	if r.Method == http.MethodHead {
+		return
+	}
 	one := s.hub.join()
 	if one == nil {
 		turnAway(w, "too many streams; try again")
 		return
 	}
 	defer s.hub.leave(one)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
+	connectionOf(r.Context()).stays()
 	to, control := senderTo(w, r), http.NewResponseController(w)
 	write := func(some func() error) bool {
 		return control.SetWriteDeadline(time.Now().Add(streamTime)) == nil && some() == nil && control.Flush() == nil

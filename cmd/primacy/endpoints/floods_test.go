@@ -124,19 +124,21 @@ func TestTooManyConnections(t *testing.T) {
 // TestKnownClients checks that a client that was served finds its place again, although it comes seldom, and that so do few.
 func TestKnownClients(t *testing.T) {
 	l := listenInTurns(nil, connectionTurns(), 20)
+	leaves := func(c *turnConn) { c.end(); c.left() }
 	comes := func(last byte) *turnConn {
-		c, without := l.add(addressed{from: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, last}), 1)})
-		if without == c {
-			t.Errorf("%d is closed at once", last)
-		} else if without != nil {
-			without.closed()
+		c, evicted := l.add(addressed{from: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, last}), 1)})
+		for _, old := range evicted {
+			if old == c {
+				t.Errorf("%d is closed at once", last)
+			}
+			leaves(old)
 		}
 		return c
 	}
 	probe := comes(1)
 	place := probe.client.turn
 	probe.serve()
-	probe.closed()
+	leaves(probe)
 	for i := range byte(30) { // many come, and are not served
 		comes(100 + i)
 	}
@@ -149,12 +151,12 @@ func TestKnownClients(t *testing.T) {
 		if again.open.Err() != nil {
 			t.Error("it had to go, for others that came later")
 		}
-		again.closed()
+		leaves(again)
 	}
 	for i := range byte(mostKnown) {
 		c := comes(50 + i)
 		c.serve()
-		c.closed()
+		leaves(c)
 	}
 	if c := comes(1); c.client.turn == place || len(l.known) != mostKnown {
 		t.Errorf("%d are known", len(l.known))

@@ -79,11 +79,12 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Reviewer == nil && (cfg.HTTP.Access != config.AccessOpen || !cfg.HTTP.Loopback()) {
 		return nil, fmt.Errorf("endpoints at %s need a Reviewer (only access: open on a loopback address needs none)", cfg.HTTP.Address)
 	}
-	most := connections()
+	files := mayOpen()
+	most := int(min(mostConnections, files/2)) // #nosec G115 -- a small number
 	s := &Server{cfg: cfg, hub: newHub(min(mostStreams, most/2)), turns: connectionTurns()}
-	if files := cfg.HTTP.TLS; files != (config.TLS{}) {
+	if pair := cfg.HTTP.TLS; pair != (config.TLS{}) {
 		var err error
-		if s.certificate, err = newCertificate(files, cfg.Log); err != nil {
+		if s.certificate, err = newCertificate(pair, cfg.Log); err != nil {
 			return nil, err
 		}
 	}
@@ -92,6 +93,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("endpoints: %w (http.address says where they are served)", err)
 	}
 	s.listener = listenInTurns(listener, s.turns, most)
+	s.listener.files = files
 	registry := prometheus.NewRegistry()
 	for _, c := range slices.Concat(cfg.Collectors, s.hub.collectors()) {
 		if err := registry.Register(c); err != nil {
@@ -117,13 +119,13 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// connections is how many connections may be open.
-func connections() int {
+// mayOpen is how many files this process may open.
+func mayOpen() uint64 {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
-		return mostConnections
+		return 2 * mostConnections
 	}
-	return int(min(mostConnections, files.Cur/2))
+	return files.Cur
 }
 
 // complaints logs the errors of package http. It logs failed handshakes at debug level, since anybody can cause them.
@@ -178,6 +180,9 @@ func (s *Server) Run(ctx context.Context) error {
 	cancel()
 	wg.Wait()
 	s.requests.end()
+	if s.cfg.Reviewer != nil {
+		s.cfg.Reviewer.under.end()
+	}
 	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("endpoints: %w", err)
 	}
@@ -187,11 +192,11 @@ func (s *Server) Run(ctx context.Context) error {
 // routes has all endpoints.
 func (s *Server) routes(metrics prometheus.Gatherer) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /livez", s.turns.serve(report("livez", s.cfg.Health.Alive)))
-	mux.Handle("GET /readyz", s.turns.serve(report("readyz", s.cfg.Health.Ready)))
+	mux.Handle("GET /livez", s.turns.inTurns(report("livez", s.cfg.Health.Alive)))
+	mux.Handle("GET /readyz", s.turns.inTurns(report("readyz", s.cfg.Health.Ready)))
 	guarded := func(pattern string, h http.Handler) { mux.Handle(pattern, s.guard(h)) }
 	several, one, answers := atMost(mostRequests), atMost(mostProfiles), answerTurns()
-	few := func(h http.Handler) http.Handler { return several(answers.serve(h)) }
+	few := func(h http.Handler) http.Handler { return several(answers.inTurns(h)) }
 	profiles := func(h http.HandlerFunc) http.Handler { return one(lasting(h)) }
 	guarded("GET /metrics", few(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
 	guarded("GET /api/v1/elections", few(http.HandlerFunc(s.elections)))
@@ -200,7 +205,7 @@ func (s *Server) routes(metrics prometheus.Gatherer) http.Handler {
 	guarded("GET /debug/pprof/cmdline", profiles(pprof.Cmdline))
 	guarded("GET /debug/pprof/profile", profiles(pprof.Profile))
 	guarded("GET /debug/pprof/symbol", profiles(pprof.Symbol))
-	guarded("GET /debug/pprof/trace", profiles(pprof.Trace))
+	guarded("GET /debug/pprof/trace", profiles(followed(pprof.Trace)))
 	return s.bounded(mux)
 }
 
@@ -226,27 +231,87 @@ func (s *Server) bounded(h http.Handler) http.Handler {
 	})
 }
 
-// lasting gives a handler the time that a profile may take.
+// lasting gives a handler the time that a profile may take, whatever the client asks for, and then that of any answer.
 func lasting(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(profileTime))
-		h.ServeHTTP(w, r)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(profileTime + writeTime))
+		ctx, cancel := context.WithTimeout(r.Context(), profileTime)
+		defer cancel()
+		h.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
-// atMost lets n requests at a time through to the handlers that it wraps, and turns others away.
+// followed ends a trace whose client does not follow: the runtime keeps in memory what nobody takes.
+func followed(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		h(&follower{w, http.NewResponseController(w), cancel}, r.WithContext(ctx))
+	}
+}
+
+// follower writes, and ends the request if the client takes too long to accept it.
+type follower struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	end     func()
+}
+
+func (f *follower) Write(p []byte) (int, error) {
+	_ = f.control.SetWriteDeadline(time.Now().Add(streamTime)) // it fails only if there is no connection any more
+	n, err := f.ResponseWriter.Write(p)
+	if err != nil {
+		f.end()
+	}
+	return n, err
+}
+
+// atMost lets n requests at a time through to the handlers that it wraps, at most half of them of one client, and turns others away.
 func atMost(n int) func(http.Handler) http.Handler {
-	slots := make(chan struct{}, n)
+	s := slots{most: n, of: map[*client]int{}}
 	return func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			select {
-			case slots <- struct{}{}:
-				defer func() { <-slots }()
-				h.ServeHTTP(w, r)
-			default:
-				turnAway(w, "too many requests at a time; try again")
+			c, its := connectionOf(r.Context()), (*client)(nil)
+			if c != nil {
+				its = c.client
 			}
+			if !s.take(its) {
+				turnAway(w, "too many requests at a time; try again")
+				return
+			}
+			defer s.leave(its)
+			c.stays()
+			h.ServeHTTP(w, r)
 		})
+	}
+}
+
+// slots are places for requests.
+type slots struct {
+	most int
+
+	mu    sync.Mutex
+	taken int
+	of    map[*client]int
+}
+
+func (s *slots) take(c *client) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken >= s.most || s.of[c] >= max(1, s.most/2) {
+		return false
+	}
+	s.taken++
+	s.of[c]++
+	return true
+}
+
+func (s *slots) leave(c *client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken--
+	if s.of[c]--; s.of[c] == 0 {
+		delete(s.of, c)
 	}
 }
 

@@ -19,8 +19,10 @@ type turns struct {
 	early time.Duration
 	// longest ends a turn that lasts for longer, as of a probe that waits for a lock of the member; zero for never.
 	longest time.Duration
-	// fair: the client goes first who has had no turn for longest. Else it is who came first.
-	fair bool
+	// place is when a client had its last turn. The one goes first for whom that is longest ago.
+	place func(*client) *uint64
+	// several: a request takes several turns, and its client keeps its place for all of them.
+	several bool
 
 	mu    sync.Mutex
 	taken bool
@@ -48,20 +50,20 @@ type turnOf struct {
 
 // client is an address with open connections.
 type client struct {
-	turn uint64 // its last turn; turns.mu guards it
+	turn, answer uint64 // its last turn, of a connection and of an answer; the mu of the turns guards it
 
 	// The turnListener's mu guards these.
-	open     int
-	served   uint64      // when a handler last had a request of it; zero for never
-	unserved []*turnConn // those of which no handler has the request yet, the oldest first
+	open        int
+	lastRequest uint64      // when a handler last had a request of it; zero for never
+	waiting     []*turnConn // those for which no work has begun, the oldest first
 }
 
 // before says whether a is next rather than b, which came before. A flood from one address does not keep others waiting.
-func (a turnOf) before(b turnOf) bool {
-	if a.client == nil || a.client.turn == b.client.turn {
+func (t *turns) before(a, b turnOf) bool {
+	if a.client == nil || b.client == nil || *t.place(a.client) == *t.place(b.client) {
 		return a.again && !b.again
 	}
-	return a.client.turn < b.client.turn
+	return *t.place(a.client) < *t.place(b.client)
 }
 
 const (
@@ -72,13 +74,15 @@ const (
 
 // answerTurns are for answers that take a while to make. They take a tenth of one processor from the elections, or less. Only
 // those that take longer than mostRest/9 take more.
-func answerTurns() *turns { return &turns{rests: 9} }
+func answerTurns() *turns {
+	return &turns{rests: 9, place: func(c *client) *uint64 { return &c.answer }}
+}
 
 // connectionTurns are for what costs least or cannot wait: handshakes, heads of requests, and answers to probes. They take half of
-// one processor, and only one goroutine of theirs at a time. What a handler then does of others' requests before it waits (to look up a
-// token, to turn a client away) is not in turns, but there is no more of it than of heads.
+// one processor, and only one goroutine of theirs at a time. What a handler then does before it waits is not in turns: it looks up a token, or
+// turns a client away. There is no more of that than of heads.
 func connectionTurns() *turns {
-	return &turns{rests: 1, early: time.Millisecond, longest: 100 * time.Millisecond, fair: true}
+	return &turns{rests: 1, early: time.Millisecond, longest: 100 * time.Millisecond, several: true, place: func(c *client) *uint64 { return &c.turn }}
 }
 
 // take waits for a turn; false if ctx is over before. The result ends the turn.
@@ -119,9 +123,6 @@ func (t *turns) newClient() *client {
 
 // get waits until this caller alone has the turn and t.due; false if ctx is over before.
 func (t *turns) get(ctx context.Context, of turnOf) bool {
-	if !t.fair {
-		of = turnOf{}
-	}
 	t.mu.Lock()
 	if !t.taken {
 		t.give(of)
@@ -157,7 +158,7 @@ func (t *turns) pass() {
 	}
 	next := 0
 	for i, one := range t.waiting {
-		if one.before(t.waiting[next].turnOf) {
+		if t.before(one.turnOf, t.waiting[next].turnOf) {
 			next = i
 		}
 	}
@@ -169,31 +170,32 @@ func (t *turns) pass() {
 func (t *turns) give(of turnOf) {
 	t.taken = true
 	if t.number++; of.client != nil && !of.keeps {
-		of.client.turn = t.number
+		*t.place(of.client) = t.number
 	}
 }
 
-// serve has h make its answers in turns, and sends them outside of them.
-func (t *turns) serve(h http.Handler) http.Handler {
+// inTurns has h make its answers in turns, and sends them outside of them.
+func (t *turns) inTurns(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &page{header: http.Header{}, status: http.StatusOK}
-		if t.make(p, h, r) {
+		if t.answer(p, h, r) {
 			p.send(w)
 		}
 	})
 }
 
-// make makes a page; false if the client is gone.
-func (t *turns) make(p *page, h http.Handler, r *http.Request) bool {
-	of := turnOf{}
-	if c := connectionOf(r.Context()); c != nil {
-		of = turnOf{c.client, true, true}
+// answer makes a page; false if the client is gone.
+func (t *turns) answer(p *page, h http.Handler, r *http.Request) bool {
+	of, c := turnOf{}, connectionOf(r.Context())
+	if c != nil {
+		of = turnOf{client: c.client, again: true, keeps: t.several}
 	}
 	end, is := t.take(r.Context(), of)
 	if !is {
 		return false
 	}
 	defer end()
+	c.stays()
 	h.ServeHTTP(p, r)
 	return true
 }

@@ -21,7 +21,7 @@ import (
 // own keeps none from others.
 func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	var making, most atomic.Int64
-	h := answerTurns().serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	h := answerTurns().inTurns(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		most.Store(max(most.Load(), making.Add(1)))
 		defer making.Add(-1)
 		w.Header().Set("X-Made", "yes")
@@ -68,7 +68,7 @@ func TestAnswersLeaveTheProcessorsToTheElections(t *testing.T) {
 			{10 * time.Millisecond, 910 * time.Millisecond},
 			{time.Minute, 10*time.Minute + 9*time.Second},
 		} {
-			h := answerTurns().serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { clock.Wait(t.Context(), tt.takes) }))
+			h := answerTurns().inTurns(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { clock.Wait(t.Context(), tt.takes) }))
 			gone, leave := context.WithCancel(t.Context())
 			leave()
 			began := time.Now()
@@ -236,7 +236,7 @@ func TestWaitForATurnEnds(t *testing.T) {
 // else who came first. Who goes away is left out.
 func TestWhoIsNext(t *testing.T) {
 	whoIsNext(t, connectionTurns(), []int{3, 2, 4, 0, 5})
-	whoIsNext(t, answerTurns(), []int{0, 2, 3, 4, 5}) // these are for whoever came first
+	whoIsNext(t, answerTurns(), []int{3, 2, 4, 0, 5})
 }
 
 func whoIsNext(t *testing.T, of *turns, want []int) {
@@ -343,8 +343,8 @@ func dialled(t *testing.T, of *turns) pair {
 	t.Helper()
 	peer, member := net.Pipe()
 	t.Cleanup(func() { _ = peer.Close() })
-	open, closed := context.WithCancel(t.Context())
-	return pair{&turnConn{Conn: member, listener: listenInTurns(nil, of, 1), client: &client{}, open: open, closed: closed}, peer}
+	open, end := context.WithCancel(t.Context())
+	return pair{&turnConn{Conn: member, listener: listenInTurns(nil, of, 1), client: &client{}, open: open, end: end, left: func() {}}, peer}
 }
 
 // TestARequestKeepsItsPlace checks that the later turns of a request do not put its client behind those that had theirs after its first.

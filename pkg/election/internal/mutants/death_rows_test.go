@@ -250,8 +250,8 @@ var deathRows = []row{
 	{
 		name: "death/one-try", rule: "proof-not-patience: the parent tries again for as long as the session is that of the dead",
 		file: "pkg/election/death.go",
-		old:  "last = locks.Put(ctx, name, ended, e.Version); last == nil {",
-		new:  "last = locks.Put(ctx, name, ended, e.Version); true {",
+		old:  "err = locks.Put(ctx, name, ended, e.Version); err == nil {",
+		new:  "err = locks.Put(ctx, name, ended, e.Version); true {",
 		pkg:  "pkg/election", test: "TestBury",
 	},
 	{

@@ -145,15 +145,15 @@ var foreignRows = []row{
 	{
 		name: "foreign/handback-goes-on", rule: "who may not write gives up",
 		file: "pkg/election/handback.go",
-		old:  "		if errors.Is(last, lock.ErrDenied) {\n			return fail(last)\n		}\n",
+		old:  "		case errors.Is(err, lock.ErrDenied):\n			return fail(err)\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestHandBackThatIsRefused",
 	},
 	{
 		name: "foreign/handback-spins", rule: "a write that failed is not repeated at once",
 		file: "pkg/election/handback.go",
-		old:  "		if last == nil {\n			again = -1 ",
-		new:  "		if last == nil || len(name) > 0 {\n			again = -1 ",
+		old:  "		default:\n			why.Failed(ctx, err)\n",
+		new:  "		default:\n			again = -1\n",
 		pkg:  "pkg/election", test: "TestHandBackThatIsRefused",
 	},
 	{

@@ -75,7 +75,7 @@ var wordRows = []row{
 	{
 		name: "word/gives-up", rule: "words-need-silence: a read that failed refutes nothing",
 		file: "pkg/election/word.go",
-		old:  "			last = err\n			word.Failed()\n			continue\n",
+		old:  "			why.Failed(ctx, err)\n			word.Failed()\n			continue\n",
 		new:  "			return fail(err)\n",
 		pkg:  "pkg/election", test: "TestWhatNoWordEnds",
 	},

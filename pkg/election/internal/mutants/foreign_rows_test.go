@@ -152,8 +152,8 @@ var foreignRows = []row{
 	{
 		name: "foreign/handback-spins", rule: "a write that failed is not repeated at once",
 		file: "pkg/election/handback.go",
-		old:  "		default:\n			why.Failed(ctx, err)\n",
-		new:  "		default:\n			again = -1\n",
+		old:  "		pause = handbackPause\n		if wait > 0 {",
+		new:  "		pause = time.Millisecond\n		if wait > 0 {",
 		pkg:  "pkg/election", test: "TestHandBackThatIsRefused",
 	},
 	{

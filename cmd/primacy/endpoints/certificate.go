@@ -35,6 +35,7 @@ func newCertificate(files config.TLS, log *zap.Logger) (*certificate, error) {
 		return nil, fmt.Errorf("endpoints: %w (http.tls names the files)", err)
 	}
 	c.now.Store(pair)
+	c.warn(pair)
 	return c, nil
 }
 
@@ -54,6 +55,14 @@ func (c *certificate) read() (*tls.Certificate, error) {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
 	return &pair, nil
+}
+
+// warn warns of a certificate that clients refuse by its dates. It is served all the same: the one before may be no better.
+func (c *certificate) warn(pair *tls.Certificate) {
+	if now := time.Now(); now.Before(pair.Leaf.NotBefore) || now.After(pair.Leaf.NotAfter) {
+		c.log.Warn("the certificate of the endpoints is not valid now, so clients may refuse it",
+			zap.Time("notBefore", pair.Leaf.NotBefore), zap.Time("notAfter", pair.Leaf.NotAfter))
+	}
 }
 
 // readPart reads a chain or a key.
@@ -104,6 +113,7 @@ func (c *certificate) look() (next time.Time) {
 	before := c.now.Swap(pair)
 	if c.failure = ""; !bytes.Equal(before.Leaf.Raw, pair.Leaf.Raw) {
 		c.log.Info("the certificate of the endpoints has changed", zap.Time("notAfter", pair.Leaf.NotAfter))
+		c.warn(pair)
 	}
 	return time.Time{}
 }

@@ -29,12 +29,17 @@ import (
 // writePair writes a certificate for 127.0.0.1 and its key, as files of a folder.
 func writePair(t *testing.T, dir string, serial int64) config.TLS {
 	t.Helper()
+	return writePairUntil(t, dir, serial, time.Now().Add(time.Hour))
+}
+
+func writePairUntil(t *testing.T, dir string, serial int64, notAfter time.Time) config.TLS {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(serial), NotAfter: notAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		IsCA: true, BasicConstraintsValid: true,
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -147,6 +152,11 @@ func TestCertificateReload(t *testing.T) {
 	await("the certificate of the endpoints has changed")
 	if got := serial(); got != 4 {
 		t.Errorf("certificate %d, want 4", got)
+	}
+	publish("..5", func(dir string) { writePairUntil(t, dir, 5, time.Now().Add(-time.Hour)) })
+	await("the certificate of the endpoints is not valid now, so clients may refuse it")
+	if got := serial(); got != 5 {
+		t.Errorf("certificate %d, want 5", got)
 	}
 	t.Logf("a changed certificate was in use after %v", took.Round(time.Millisecond))
 }

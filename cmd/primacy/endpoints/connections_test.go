@@ -153,8 +153,8 @@ func TestConnectionsLeaveFilesForWork(t *testing.T) {
 		t.Fatal(listening)
 	}
 	_ = s.listener.Close()
-	if got != 1000 || s.listener.files != 1000 || s.listener.most != 500 || s.hub.most != 250 {
-		t.Errorf("of %d files (%d) %d are for connections, and %d of these for streams", got, s.listener.files, s.listener.most, s.hub.most)
+	if got != 1000 || s.listener.files != 1000 || s.listener.most != 500 || s.hub.most() != 250 {
+		t.Errorf("of %d files (%d) %d are for connections, and %d of these for streams", got, s.listener.files, s.listener.most, s.hub.most())
 	}
 }
 

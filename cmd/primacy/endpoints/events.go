@@ -37,7 +37,7 @@ const (
 type hub struct {
 	mu      sync.Mutex
 	streams map[*stream]struct{}
-	most    int // streams at a time
+	most    func() int // streams at a time
 	closed  bool
 	// cut counts the streams that were cut off because they lagged.
 	cut atomic.Uint64
@@ -46,7 +46,7 @@ type hub struct {
 // stream is one client of /api/v1/events. Its channel is closed when the stream is cut off, and when the member stops.
 type stream struct{ batches chan *batch }
 
-func newHub(most int) *hub { return &hub{streams: map[*stream]struct{}{}, most: most} }
+func newHub(most func() int) *hub { return &hub{streams: map[*stream]struct{}{}, most: most} }
 
 // run passes transitions on until their channel is closed; then it ends all streams. It gathers the transitions of a short
 // time, and sends them together. So a burst of moves costs one write for each stream, not one for each transition, and most
@@ -152,7 +152,7 @@ func (h *hub) endLocked(s *stream) {
 func (h *hub) join() *stream {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.streams) >= h.most {
+	if h.closed || len(h.streams) >= h.most() {
 		return nil
 	}
 	s := &stream{make(chan *batch, streamBuffer)}
@@ -173,7 +173,7 @@ func (h *hub) open() int {
 }
 
 // Metrics returns the metrics that a Server adds to Config.Collectors. Nothing feeds these ones: they are for documents that list names.
-func Metrics() []prometheus.Collector { return newHub(0).collectors() }
+func Metrics() []prometheus.Collector { return newHub(nil).collectors() }
 
 // collectors are the metrics of the streams.
 func (h *hub) collectors() []prometheus.Collector {

@@ -11,12 +11,15 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 )
 
+// many is how many streams a hub of tests may have.
+func many() int { return mostStreams }
+
 // TestManyStreamsAreWrittenToLessOften checks that a batch waits for longer the more streams are open, so that the writes to a
 // thousand of them leave the processors to the elections.
 func TestManyStreamsAreWrittenToLessOften(t *testing.T) {
 	for streams, waits := range map[int]time.Duration{1: 100400 * time.Microsecond, 1000: 500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHub(mostStreams)
+			h := newHub(many)
 			all := make([]*stream, streams)
 			for i := range all {
 				all[i] = h.join()
@@ -47,7 +50,7 @@ func TestManyStreamsAreWrittenToLessOften(t *testing.T) {
 // left meanwhile, it reads nothing of what was gathered for them.
 func TestGapsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(mostStreams)
+		h := newHub(many)
 		transitions := make(chan election.ElectionTransition)
 		var joined sync.WaitGroup
 		joined.Go(func() { h.run(func() string { return "m" }, transitions) })
@@ -79,7 +82,7 @@ func TestGapsAreTold(t *testing.T) {
 // TestALaggingStreamIsCut checks that a stream which takes nothing is cut off once it lags too far behind, and others are not.
 func TestALaggingStreamIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(mostStreams)
+		h := newHub(many)
 		slow, quick := h.join(), h.join()
 		for range streamBuffer + 1 {
 			h.send([]byte("x"))

@@ -15,7 +15,7 @@ import (
 // TestStreamsInGzip checks that clients that take gzip read what the others read, each batch as soon as it is sent, and that the
 // streams end as a file of gzip ends. One of them begins later.
 func TestStreamsInGzip(t *testing.T) {
-	s := &Server{hub: newHub(mostStreams)}
+	s := &Server{hub: newHub(many)}
 	site := httptest.NewServer(http.HandlerFunc(s.events))
 	defer site.Close()
 	open := func(takes string) *bufio.Reader {

@@ -27,6 +27,7 @@ type turnListener struct {
 	clients  map[netip.Prefix]*client // those with open connections
 	known    map[netip.Prefix]*client // those that were served last, so that who asks seldom has an early place
 	open     int
+	waits    int // of those that are open, those for which no work has begun
 	accepted uint64
 	requests uint64
 	due      time.Time // when a client may next push out a connection of its own
@@ -99,8 +100,10 @@ func (l *turnListener) add(one net.Conn) (c *turnConn, evicted []*turnConn) {
 	its.open++
 	its.waiting = append(its.waiting, c)
 	l.open++
+	l.waits++
 	l.see(one)
-	for most := l.room(); l.open-len(evicted) > most && len(evicted) < looks; {
+	mayWait := max(leastWaiting, l.room()-(l.open-l.waits))
+	for l.waits > mayWait && len(evicted) < looks {
 		old := l.makesWay(c)
 		l.keep(old)
 		if evicted = append(evicted, old); old == c {
@@ -127,16 +130,22 @@ func (l *turnListener) see(one net.Conn) {
 	})
 }
 
-// leastRoom is how many connections there may be however few files are left, so that probes are answered.
-const leastRoom = 16
+// leastWaiting is how many connections may wait however few files are left, and however many streams are open, so that probes are answered.
+const leastWaiting = 16
 
 // room is how many connections may be open. They leave as many files as others have had, and an eighth of all.
 func (l *turnListener) room() int {
 	if l.files == 0 {
 		return l.most
 	}
-	taken := min(l.files, l.others+l.files/8)
-	return min(l.most, max(leastRoom, int(l.files-taken))) // #nosec G115 -- a number of files
+	return min(l.most, int(l.files-min(l.files, l.others+l.files/8))) // #nosec G115 -- a number of files
+}
+
+// streams is how many streams may be open now: half of all connections.
+func (l *turnListener) streams() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return min(mostStreams, l.room()/2)
 }
 
 // looks is how many clients leastMissed looks at: with very many, one more does not matter.
@@ -241,7 +250,10 @@ func (l *turnListener) stays(c *turnConn) {
 
 // keep takes a connection off those that wait.
 func (l *turnListener) keep(c *turnConn) {
-	c.client.waiting = slices.DeleteFunc(c.client.waiting, func(one *turnConn) bool { return one == c })
+	if i := slices.Index(c.client.waiting, c); i >= 0 {
+		c.client.waiting = slices.Delete(c.client.waiting, i, i+1)
+		l.waits--
+	}
 }
 
 // left forgets a connection, and a client whose last one it was.

@@ -84,15 +84,29 @@ func TestConnectionsGiveFilesBack(t *testing.T) {
 	for i := range 40 { // work begins, with 160 files
 		comes(i, 255)
 	}
-	if want := 256 - 32 - 180; len(open) > want || len(open) < leastRoom {
+	if want := 256 - 32 - 180; len(open) > want || len(open) < leastWaiting {
 		t.Errorf("%d are open where others have 180 files, want %d", len(open), want)
+	}
+	streams := len(open)
+	for c := range open { // they stay
+		c.stays()
 	}
 	l.others = 256
 	for i := range 40 {
 		comes(i, 255)
 	}
-	if len(open) != leastRoom {
-		t.Errorf("%d are open where others have all files, want %d", len(open), leastRoom)
+	if got := len(open) - streams; got != leastWaiting {
+		t.Errorf("%d are open beside %d streams, want %d", got, streams, leastWaiting)
+	}
+	for c := range open {
+		c.left()
+		delete(open, c)
+	}
+	for i := range 40 {
+		comes(i, 255)
+	}
+	if len(open) != leastWaiting {
+		t.Errorf("%d are open where others have all files, want %d", len(open), leastWaiting)
 	}
 }
 

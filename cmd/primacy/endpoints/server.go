@@ -25,8 +25,8 @@ import (
 
 // Bounds of what clients may use.
 const (
-	mostConnections = 3072 // and at most half of the files that this process may open: work needs the others
-	mostStreams     = 1536 // and at most half of the connections
+	mostConnections = 3072 // and no more than leave files to work
+	mostStreams     = 1536 // and at most half of the connections that there may be
 	mostRequests    = 16   // at a time, of metrics and elections
 	mostProfiles    = 1    // at a time; the runtime cannot take two
 	mostHeader      = 16 << 10
@@ -81,7 +81,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	files := mayOpen()
 	most := int(min(mostConnections, files/2)) // #nosec G115 -- a small number
-	s := &Server{cfg: cfg, hub: newHub(min(mostStreams, most/2)), turns: connectionTurns()}
+	s := &Server{cfg: cfg, turns: connectionTurns()}
 	if pair := cfg.HTTP.TLS; pair != (config.TLS{}) {
 		var err error
 		if s.certificate, err = newCertificate(pair, cfg.Log); err != nil {
@@ -94,6 +94,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.listener = listenInTurns(listener, s.turns, most)
 	s.listener.files = files
+	s.hub = newHub(s.listener.streams)
 	registry := prometheus.NewRegistry()
 	for _, c := range slices.Concat(cfg.Collectors, s.hub.collectors()) {
 		if err := registry.Register(c); err != nil {

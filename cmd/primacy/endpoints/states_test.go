@@ -85,7 +85,7 @@ func play(t *testing.T, realm *memory.Realm, c clocktest.Bubble, name string, st
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics.Of(p.manager))
-	s := &Server{hub: newHub(mostStreams), turns: connectionTurns(), cfg: Config{
+	s := &Server{hub: newHub(many), turns: connectionTurns(), cfg: Config{
 		HTTP: config.HTTP{Address: "127.0.0.1:0", Access: config.AccessOpen}, Health: p.manager, Elections: p.manager,
 	}}
 	p.routes, p.hub = s.routes(registry), s.hub

@@ -235,9 +235,9 @@ var endpointsRows = []row{
 	},
 	{
 		name: "endpoints/streams-take-all-places", rule: "streams take at most half of the connections",
-		file: "cmd/primacy/endpoints/server.go",
-		old:  "newHub(min(mostStreams, most/2))",
-		new:  "newHub(mostStreams)",
+		file: "cmd/primacy/endpoints/places.go",
+		old:  "min(mostStreams, l.room()/2)",
+		new:  "mostStreams",
 		pkg:  "cmd/primacy/endpoints", test: "TestConnectionsLeaveFilesForWork",
 	},
 	{
@@ -280,6 +280,13 @@ var endpointsRows = []row{
 		file: "cmd/primacy/endpoints/places.go",
 		old:  "l.others+l.files/8",
 		new:  "l.files/8",
+		pkg:  "cmd/primacy/endpoints", test: "TestConnectionsGiveFilesBack",
+	},
+	{
+		name: "endpoints/streams-keep-probes-out", rule: "probes are answered, however many streams are open",
+		file: "cmd/primacy/endpoints/places.go",
+		old:  "max(leastWaiting, l.room()-(l.open-l.waits))",
+		new:  "l.room()-(l.open-l.waits)",
 		pkg:  "cmd/primacy/endpoints", test: "TestConnectionsGiveFilesBack",
 	},
 	{

@@ -68,11 +68,13 @@ func (l *turnListener) full() bool {
 	l.mu.Lock()
 	l.others = max(l.others, l.files-min(l.files, uint64(l.open)))
 	var evicted []*turnConn
-	for range looks {
-		if old := l.leastMissed(&client{}); old != nil {
-			l.keep(old)
-			evicted = append(evicted, old)
+	for len(evicted) < looks {
+		old := l.leastMissed(&client{})
+		if old == nil {
+			break
 		}
+		l.keep(old)
+		evicted = append(evicted, old)
 	}
 	l.mu.Unlock()
 	for _, old := range evicted {

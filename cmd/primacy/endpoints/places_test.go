@@ -1,9 +1,12 @@
 package endpoints
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"sync/atomic"
@@ -181,6 +184,26 @@ func TestNoClientTakesAllSlots(t *testing.T) {
 	profile := slots{most: 1, of: map[*client]int{}}
 	if !profile.take(one) || profile.take(one) {
 		t.Error("of one slot, one must be taken")
+	}
+}
+
+// TestWorkThatHasBegunStays checks that a connection is not closed for others once its answer or its profile is being made, and that an
+// answer costs its client the place in that line, where an answer to a probe costs none.
+func TestWorkThatHasBegunStays(t *testing.T) {
+	for name, begins := range map[string]func(http.Handler) http.Handler{
+		"a slot": atMost(2), "an answer": answerTurns().inTurns, "a probe": connectionTurns().inTurns,
+	} {
+		c, _ := listenInTurns(nil, connectionTurns(), 20).add(addressed{from: netip.MustParseAddrPort("10.0.0.1:1")})
+		place, waits := c.client.turn, -1
+		h := begins(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { waits = len(c.client.waiting) }))
+		ctx := context.WithValue(t.Context(), connection{}, c)
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+		if waits != 0 {
+			t.Errorf("%s: the connection may have to go", name)
+		}
+		if moved := c.client.answer > 0; moved != (name == "an answer") || c.client.turn != place {
+			t.Errorf("%s: the client's places are %d and %d", name, c.client.turn, c.client.answer)
+		}
 	}
 }
 

@@ -182,12 +182,10 @@ func (r *Recorder) next() (at instant.Instant, is bool) {
 // note makes the Event of a transition pending, if it has one and the limit allows it.
 func (r *Recorder) note(t election.ElectionTransition) {
 	now := r.cfg.Clock.Now()
-	missed := t.Number - r.number - 1
-	if r.number == 0 || now < r.denied {
-		missed = 0
+	if r.number > 0 && now >= r.denied {
+		r.leaveOut(int(t.Number - r.number - 1)) // #nosec G115 -- a number of transitions
 	}
 	r.number = t.Number
-	r.leaveOut(int(missed)) // #nosec G115 -- a number of transitions
 	kind, reason := kindOf(t)
 	if reason == "" || now < r.denied {
 		return

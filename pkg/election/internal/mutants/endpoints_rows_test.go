@@ -290,6 +290,20 @@ var endpointsRows = []row{
 		pkg:  "cmd/primacy/endpoints", test: "TestConnectionsGiveFilesBack",
 	},
 	{
+		name: "endpoints/answer-has-to-go", rule: "a connection stays whose answer is being made",
+		file: "cmd/primacy/endpoints/turns.go",
+		old:  "	c.stays()\n",
+		new:  "",
+		pkg:  "cmd/primacy/endpoints", test: "TestWorkThatHasBegunStays",
+	},
+	{
+		name: "endpoints/answers-cost-no-place", rule: "an answer costs its client the place in line",
+		file: "cmd/primacy/endpoints/turns.go",
+		old:  "keeps: t.several",
+		new:  "keeps: true",
+		pkg:  "cmd/primacy/endpoints", test: "TestWorkThatHasBegunStays",
+	},
+	{
 		name: "endpoints/no-file-no-place", rule: "where no more files can be opened, connections that wait are closed",
 		file: "cmd/primacy/endpoints/places.go",
 		old:  "errors.Is(err, syscall.EMFILE) && l.full()",

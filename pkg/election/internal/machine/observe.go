@@ -217,6 +217,9 @@ func (s *step) skipped(e Observed) {
 		k.absentSince = 0
 	}
 	duration := time.Duration(0)
+	if was := k.shown; was != nil && was.Bound() && e.Record != nil && (!e.Record.Bound() || isPutBack(was, e.Record)) {
+		s.worksUntil(s.wholeLease(was.Mark.Duration)) // as it would be had no read run ahead
+	}
 	if r := e.Record; r != nil && r.Holder != "" && r.Bound() && (k.Owner == Foreign || k.Record != nil && k.Record.Bound() && isPutBack(r, k.Record)) {
 		s.worksUntil(s.wholeLease(r.Mark.Duration))
 	}

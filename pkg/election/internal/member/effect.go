@@ -144,7 +144,8 @@ type effects struct{ list []Effect }
 func (e *effects) add(one Effect) { e.list = append(e.list, one) }
 
 // withdraw takes back the start of an election's work, and what extends it; false if the host knows of that start already. Input that is
-// taken in together may show that we have the lock, and then that another member had it since (rule loss-is-definite).
+// taken in together may show that we have the lock, and then that another member had it since (rule loss-is-definite). The changes
+// of role are told all the same, since the lock was ours.
 func (e *effects) withdraw(id ID) bool {
 	starts := func(one Effect) bool {
 		s, is := one.(Start)

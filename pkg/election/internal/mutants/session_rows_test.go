@@ -52,6 +52,20 @@ var sessionRows = []row{
 		pkg:  "pkg/election", test: "TestATermThatIsPutBack",
 	},
 	{
+		name: "put-back/in-history", rule: "unknown-is-waited-out: what a read skipped begins a wait if a stranger put it back",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "(!e.Record.Bound() || isPutBack(was, e.Record))",
+		new:  "!e.Record.Bound()",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/put_back_between_reads",
+	},
+	{
+		name: "put-back/mark-off-in-history", rule: "unknown-is-waited-out: what a read skipped begins a wait if a stranger took the mark off",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "(!e.Record.Bound() || isPutBack(was, e.Record))",
+		new:  "e.Record.Bound() && isPutBack(was, e.Record)",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/put_back_between_reads",
+	},
+	{
 		name: "put-back/beside-a-claim", rule: "claim-and-wait: a record of before a claim does not say that the elector which it names has stopped",
 		file: "pkg/election/internal/machine/foreign.go",
 		old:  "return o.told && r.Token >= o.by }",

@@ -67,8 +67,8 @@ func (d *Directory) mayWork(s *slot, now record.Instant) bool {
 	return now < d.overAfter(s.changedAt, s) || !s.ended && !d.isAlien(s)
 }
 
-// overAfter is when all work of a slot's last owner is over whose session ended at the instant from: the session kept its
-// locks for a lease at most, and what a lock's own record says counts for another.
+// overAfter is when all work of the slot's last owner is over if its session ended at from. The session kept its locks for one
+// lease at most. The record of a lock may keep that lock for another lease.
 func (d *Directory) overAfter(from record.Instant, s *slot) record.Instant {
 	return from.Add(d.timing.ObserverWait(2 * s.stated.longest()))
 }

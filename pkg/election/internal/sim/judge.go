@@ -337,6 +337,7 @@ func (j *judge) stored(m *contest, q *request) {
 		if r.ThroughSession() {
 			w.violate("rule seen-not-assumed", "%s: %s renews by itself what its session renews", m.name, m.i.identity)
 		}
+		m.takenThroughSession = false // a stranger wrote over a take through the session, and this record came back
 		if m.work != nil && m.outer == nil && !m.work.answered && r.Token != m.work.token && !j.restored() {
 			w.violate("rule tokens-rise", "%s: %s renews token %d in the term %d", m.name, m.i.identity, r.Token, m.work.token)
 		}

@@ -33,6 +33,11 @@ var putBackRows = []mutant{
 		new: "",
 	},
 	{
+		name: "put-back-in-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 34130,
+		old: "		s.worksUntil(s.wholeLease(was.Mark.Duration))",
+		new: "		",
+	},
+	{
 		name: "put-back-with-more-transitions", rule: "loss-is-definite", file: "internal/machine/put_back.go", class: PutBack, from: 700,
 		old: "	case r.Token < before.Token || r.Transitions < before.Transitions:",
 		new: "	case r.Transitions < before.Transitions:",

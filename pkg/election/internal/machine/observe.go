@@ -205,8 +205,8 @@ func (s *step) sight(r *record.Record, v record.Version) {
 	}
 }
 
-// skipped handles a version that the stream shows after a read or a reply showed a newer one. It is history,
-// but an owner in it may still be at work, so the wait begins anew (rule unknown-is-waited-out).
+// skipped handles a version that the stream shows after a read or a reply showed a newer one. It is history, but an owner in it may
+// still be at work, so the waits begin that the version began for those who saw it in time (rule unknown-is-waited-out).
 func (s *step) skipped(e Observed) {
 	k := &s.Lock
 	if e.Version.Revision <= k.streamed.Revision {
@@ -216,34 +216,48 @@ func (s *step) skipped(e Observed) {
 	if e.Record != nil && !e.Record.Untouched() {
 		k.absentSince = 0
 	}
-	duration := time.Duration(0)
-	if was := k.shown; was != nil && was.Bound() && e.Record != nil && (!e.Record.Bound() || isPutBack(was, e.Record)) {
-		s.worksUntil(s.wholeLease(was.Mark.Duration)) // as it would be had no read run ahead
+	owner, was, r := s.ownerOf(e.Record, e.Version.UID), k.shown, e.Record
+	held := s.mayBeAtWork(was, k.streamed.UID)
+	if (held || was != nil && was.Released()) && (r == nil || !r.Bound()) || held && isPutBack(was, r) {
+		s.worksUntil(s.wholeLease(was.Mark.Duration))
 	}
-	if r := e.Record; r != nil && r.Holder != "" && r.Bound() && (k.Owner == Foreign || k.Record != nil && k.Record.Bound() && isPutBack(r, k.Record)) {
+	if s.mayBeAtWork(r, e.Version.UID) && (k.Record == nil || !k.Record.Bound() || isPutBack(r, k.Record)) {
 		s.worksUntil(s.wholeLease(r.Mark.Duration))
 	}
-	switch s.ownerOf(e.Record, e.Version.UID) {
+	duration := time.Duration(0)
+	switch owner {
 	case Other, Free:
-		duration = e.Record.Mark.Duration
-		s.seeClaim(e.Record, e.Version, Other)
+		duration = r.Mark.Duration
+		s.seeClaim(r, e.Version, Other)
+		if owner == Free && k.Owner == Other {
+			k.changedAt = s.now // it is held anew
+		}
 	case Foreign:
-		duration = foreignDuration(e.Record)
+		duration = foreignDuration(r)
 		s.robbed()
-		s.seeForeign(e.Record, nil)
+		s.seeForeign(r, nil)
 	case Orphaned: // it has certainly stopped
 		s.validity.until = 0
 		return
 	default:
-		if !s.ofUnknownSession(e.Record) {
+		if !s.ofUnknownSession(r) {
 			return
 		}
-		duration = e.Record.Mark.Duration
+		duration = r.Mark.Duration
 	}
 	s.validity.until = 0
 	if k.Owner == Unowned || k.Owner == Nobody {
 		k.since, k.duration = s.now, duration
 	}
+}
+
+// mayBeAtWork says whether a record names another member that may be at work now.
+func (s *step) mayBeAtWork(r *record.Record, uid string) bool {
+	if r == nil || r.Holder == "" || !r.Bound() {
+		return false
+	}
+	owner := s.ownerOf(r, uid)
+	return owner == Other || owner == Unowned
 }
 
 // robbed: a foreign elector holds the lock. If it did not wait until the former owner, one of us, had

@@ -34,8 +34,8 @@ var putBackRows = []mutant{
 	},
 	{
 		name: "put-back-in-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 34130,
-		old: "		s.worksUntil(s.wholeLease(was.Mark.Duration))",
-		new: "		",
+		old: "		s.worksUntil(s.wholeLease(was.Mark.Duration))\n",
+		new: "",
 	},
 	{
 		name: "put-back-with-more-transitions", rule: "loss-is-definite", file: "internal/machine/put_back.go", class: PutBack, from: 700,

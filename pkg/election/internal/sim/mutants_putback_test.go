@@ -28,11 +28,6 @@ var putBackRows = []mutant{
 		new: "|| isNoLater(was, r) {",
 	},
 	{
-		name: "put-back-before-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 1300,
-		old: "		s.worksUntil(s.wholeLease(r.Mark.Duration))\n",
-		new: "",
-	},
-	{
 		name: "put-back-in-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 34130,
 		old: "		s.worksUntil(s.wholeLease(was.Mark.Duration))\n",
 		new: "",
@@ -41,11 +36,6 @@ var putBackRows = []mutant{
 		name: "put-back-with-more-transitions", rule: "loss-is-definite", file: "internal/machine/put_back.go", class: PutBack, from: 700,
 		old: "	case r.Token < before.Token || r.Transitions < before.Transitions:",
 		new: "	case r.Transitions < before.Transitions:",
-	},
-	{
-		name: "put-back-within-a-term", rule: "observers-clock", file: "internal/machine/put_back.go", class: PutBack, from: 1300,
-		old: " || before.Mark != nil && r.Mark.Beat < before.Mark.Beat)",
-		new: ")",
 	},
 	{
 		name: "starts-what-is-over", rule: "loss-is-definite", file: "internal/member/handle.go", class: PutBack, from: 29878,

@@ -40,14 +40,14 @@ func (s *step) takes(r *record.Record) bool {
 }
 
 // putBackUnseen does the same for what changed during a break of the stream. If the list does not show a later beat than
-// the stream did, another member may have taken the lock meanwhile, and a stranger put it back as we know it.
+// the stream did, or than reads did meanwhile, another member may have taken the lock, and a stranger put it back as we know it.
 func (s *step) putBackUnseen(e Observed) {
 	l, r := &s.Lock, e.Record
 	if r == nil || !r.Bound() {
 		return
 	}
 	was := l.shown
-	if was == nil || !was.Bound() && r.Claim == nil || isNoLater(was, r) || l.Version != e.Version && isNoLater(l.Record, r) {
+	if was == nil || !was.Bound() && r.Claim == nil || isNoLater(was, r) || (l.Version != e.Version || l.Owner == Other) && isNoLater(l.Record, r) {
 		s.worksUntil(s.wholeLease(l.duration))
 	}
 }

@@ -163,4 +163,11 @@ var putBackRows = []row{
 		new:  ")",
 		pkg:  "pkg/election/internal/machine", test: "TestReadsShortenNoWait",
 	},
+	{
+		name: "put-back/unseen-since-a-read", rule: "unknown-is-waited-out: what a read showed during a break may have been put back since",
+		file: "pkg/election/internal/machine/put_back.go",
+		old:  "(l.Version != e.Version || l.Owner == Other)",
+		new:  "l.Version != e.Version",
+		pkg:  "pkg/election/internal/machine", test: "TestListsShortenNoWait",
+	},
 }

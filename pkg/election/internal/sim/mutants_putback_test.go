@@ -24,7 +24,7 @@ var putBackRows = []mutant{
 	},
 	{
 		name: "put-back-unseen-behind-a-read", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 2700,
-		old: "|| isNoLater(was, r) || l.Version != e.Version && isNoLater(l.Record, r) {",
+		old: "|| isNoLater(was, r) || (l.Version != e.Version || l.Owner == Other) && isNoLater(l.Record, r) {",
 		new: "|| isNoLater(was, r) {",
 	},
 	{

@@ -106,9 +106,8 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 		case <-p.dead:
 			timer.Stop()
 			tell(p.status.hits)
-			if end == ByItself && p.expired {
+			if end = p.ending(end); end == Expired {
 				w.Log.Error("the term's deadline came without an extension; the program was killed")
-				return Expired
 			}
 			return end
 		case <-stopped:
@@ -144,10 +143,19 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 				w.Log.Warn("the program did not stop in its grace and is killed", zap.Duration("stopGrace", w.StopGrace))
 			}
 			p.awaitDeath(w, dead)
-			return end
+			return p.ending(end)
 		}
 		timer.Stop()
 	}
+}
+
+// ending is why the program ended, which is dead, if end is what we know of it. Its supervisor may have killed it at its deadline
+// before we noticed that; a plugin that is killed hangs up, which looks as if its work were over.
+func (p *Process) ending(end Ending) Ending {
+	if p.expired && end != Stopped {
+		return Expired
+	}
+	return end
 }
 
 // last returns when to kill a program that must stop (at) and when it must be dead: it is killed

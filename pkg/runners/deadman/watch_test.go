@@ -13,10 +13,16 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // begun starts a program that ignores SIGTERM, and whose time is longer than the test.
 func begun(t *testing.T) *Process {
+	t.Helper()
+	return begunUntil(t, clock.Boottime().Now().Add(time.Hour))
+}
+
+func begunUntil(t *testing.T, kill record.Instant) *Process {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -25,11 +31,30 @@ func begun(t *testing.T) *Process {
 	defer null.Close()
 	p, err := Start(t.Context(), Program{
 		Path: "/bin/sh", Args: []string{"sh", "-c", `trap "" TERM; sleep 300 & setsid sleep 300 & wait`}, Files: []*os.File{null, null, null},
-	}, clock.Boottime().Now().Add(time.Hour))
+	}, kill)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// TestExpiryCutsTheWorkShort checks that a program counts as killed at its deadline although its work seems over: a plugin that is
+// killed hangs up.
+func TestExpiryCutsTheWorkShort(t *testing.T) {
+	boot := clock.Boottime()
+	all := make([]*Process, 10) // whether Watch sees the end of the work or that of the program first is chance
+	for i := range all {
+		all[i] = begunUntil(t, boot.Now().Add(time.Second))
+	}
+	over := make(chan struct{})
+	close(over)
+	for i, p := range all {
+		within(t, p.Dead(), "it lives beyond its deadline")
+		term, _ := election.NewTerm(election.Term{Election: "e", Token: 7}, boot.Now().Add(time.Duration(i%2)*time.Hour)) // over, or not
+		if end := p.Watch(t.Context(), term, Watch{StopGrace: time.Hour, Clock: boot, Log: zap.NewNop(), Done: over}); end != Expired {
+			t.Errorf("it ended %v, want %v", end, Expired)
+		}
+	}
 }
 
 // within waits 20 s for an event that comes at once, or, if the test must fail, after an hour.

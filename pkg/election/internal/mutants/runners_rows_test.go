@@ -317,4 +317,11 @@ var runnersRows = []row{
 		new:  "const readinessEvery = time.Millisecond",
 		pkg:  "pkg/election", test: "TestReadinessIsToldInBatches",
 	},
+	{
+		name: "deadman/expired-is-over", rule: "a plugin that is killed at its deadline hangs up, which is not the end of its work",
+		file: "pkg/runners/deadman/watch.go",
+		old:  "	if p.expired && end != Stopped {",
+		new:  "	if p.expired && end == ByItself {",
+		pkg:  "pkg/runners/deadman", test: "TestExpiryCutsTheWorkShort",
+	},
 }

@@ -43,6 +43,8 @@ type Process struct {
 	// Written by follow, read by others once dead is closed.
 	status  Status
 	expired bool
+	// overran: the guard killed it, or its supervisor, when its time was over, be it that of a stop.
+	overran bool
 	ended   record.Instant
 	// unstarted: the supervisor or its guard said that the program was not started. Written during
 	// the start, and then by follow.
@@ -166,6 +168,8 @@ func (p *Process) follow() {
 			p.pid = int(r.n)
 		case expired:
 			p.expired = true
+		case overran:
+			p.overran = true
 		case exited:
 			p.status.wait, p.status.lost = unix.WaitStatus(r.n), false // #nosec G115 -- it was one
 		case killing:

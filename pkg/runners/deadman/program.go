@@ -229,7 +229,7 @@ func (p *Process) hear() error {
 	case r.what == started:
 		p.pid = int(r.n)
 		return nil
-	case r.what == late, r.what == expired, r.what == killing: // expired and killing come from the guard
+	case r.what == late, r.what == overran, r.what == killing: // the latter two come from the guard
 		return ErrLate
 	case r.what == unsafe:
 		return ErrCannotKill

@@ -265,7 +265,11 @@ func (s *supervisor) run() {
 				break // the alarm of an earlier order
 			}
 			if !s.killing && !s.stopping {
-				report{what: expired}.tell(s.report)
+				what := expired
+				if s.departed == lost {
+					what = overran
+				}
+				report{what: what}.tell(s.report)
 			}
 			s.killAll()
 		case err := <-changed:

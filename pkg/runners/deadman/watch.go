@@ -152,7 +152,7 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 // ending is why the program ended, which is dead, if end is what we know of it. Its supervisor may have killed it at its deadline
 // before we noticed that; a plugin that is killed hangs up, which looks as if its work were over.
 func (p *Process) ending(end Ending) Ending {
-	if p.expired && end != Stopped {
+	if p.expired && end != Stopped || p.overran && end == ByItself {
 		return Expired
 	}
 	return end

@@ -133,6 +133,7 @@ const (
 	unsafe      fact = "unsafe"      // the program was not started, since it could not always be killed
 	exited      fact = "exited"      // the program ended; n is its wait status
 	expired     fact = "expired"     // the program's time is over
+	overran     fact = "overran"     // from a guard, which does not know of a stop: the same
 	lost        fact = "lost"        // from a guard: the supervisor is gone, and what it left is killed
 	killing     fact = "killing"     // the program is being killed, and all that it has started
 	ended       fact = "ended"       // no process of the program lives; n is when that was found, on CLOCK_BOOTTIME

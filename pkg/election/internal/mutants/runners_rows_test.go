@@ -320,8 +320,8 @@ var runnersRows = []row{
 	{
 		name: "deadman/expired-is-over", rule: "a plugin that is killed at its deadline hangs up, which is not the end of its work",
 		file: "pkg/runners/deadman/watch.go",
-		old:  "	if p.expired && end != Stopped {",
-		new:  "	if p.expired && end == ByItself {",
+		old:  "	if p.expired && end != Stopped ||",
+		new:  "	if p.expired && end == ByItself ||",
 		pkg:  "pkg/runners/deadman", test: "TestExpiryCutsTheWorkShort",
 	},
 }

@@ -57,6 +57,27 @@ func TestExpiryCutsTheWorkShort(t *testing.T) {
 	}
 }
 
+// TestAGuardKnowsOfNoStop checks that a program whose work is over has not expired where its guard kills it after its grace: the
+// guard hears only how long the program may live.
+func TestAGuardKnowsOfNoStop(t *testing.T) {
+	p := begun(t)
+	supervisor := p.Supervisor()
+	if err := syscall.Kill(supervisor, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(supervisor, syscall.SIGCONT) }) // it is gone, unless the test failed
+	boot := clock.Boottime()
+	term, _ := election.NewTerm(election.Term{Election: "e", Token: 7}, boot.Now().Add(time.Hour))
+	over := make(chan struct{})
+	close(over)
+	if end := p.Watch(t.Context(), term, Watch{StopGrace: 100 * time.Millisecond, Clock: boot, Log: zap.NewNop(), Done: over}); end != Over {
+		t.Errorf("it ended %v, want %v", end, Over)
+	}
+	if !p.overran {
+		t.Error("its guard had no part in it")
+	}
+}
+
 // within waits 20 s for an event that comes at once, or, if the test must fail, after an hour.
 func within(t *testing.T, event <-chan struct{}, missing string) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 // some of them late, after reads of newer versions. It must not take the lock before the first one does (rule
 // unknown-is-waited-out), and must take it in the end.
 func TestReadsShortenNoWait(t *testing.T) {
-	late{
+	lateness{
 		strangers: []string{"back", "back", "back", "unreadable", "label", "empty", "delete"},
 		catchUp: func(o *onlooker, p *past, shown int) {
 			for _, e := range p.of[shown:] {
@@ -28,22 +28,22 @@ func TestReadsShortenNoWait(t *testing.T) {
 // TestListsShortenNoWait is the same for a member whose stream breaks, and that does not see what was between. A list that shows a
 // release says nothing of that.
 func TestListsShortenNoWait(t *testing.T) {
-	late{
+	lateness{
 		strangers: []string{"back", "back", "unreadable", "label"},
 		catchUp:   func(o *onlooker, p *past, _ int) { o.see(List, p.of[len(p.of)-1]) },
 		excused:   func(r *record.Record) bool { return r.Holder == "" || !r.Bound() },
 	}.check(t)
 }
 
-// late is how a member sees late what others wrote.
-type late struct {
+// lateness is how a member sees late what others wrote.
+type lateness struct {
 	strangers []string // what strangers write
 	catchUp   func(o *onlooker, p *past, shown int)
 	// excused says of the last version whether the member may take the lock sooner; nil for never.
 	excused func(*record.Record) bool
 }
 
-func (l late) check(t *testing.T) {
+func (l lateness) check(t *testing.T) {
 	const seeds = 12_000
 	taken := 0
 	for seed := range uint64(seeds) {
@@ -69,7 +69,7 @@ type past struct {
 }
 
 // checkOne says whether the member that sees the lock late took it in the end.
-func (l late) checkOne(t *testing.T, seed uint64) bool {
+func (l lateness) checkOne(t *testing.T, seed uint64) bool {
 	t.Helper()
 	p := &past{Rand: rand.New(rand.NewPCG(seed, 0)), e: newEnvironment(io.Discard)}
 	a := arguments{

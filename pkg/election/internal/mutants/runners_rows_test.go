@@ -324,4 +324,11 @@ var runnersRows = []row{
 		new:  "	if p.expired && end == ByItself ||",
 		pkg:  "pkg/runners/deadman", test: "TestExpiryCutsTheWorkShort",
 	},
+	{
+		name: "deadman/guard-says-expired", rule: "a guard knows of no stop, so its word does not make a run expire whose work was over",
+		file: "pkg/runners/deadman/process.go",
+		old:  "			p.overran = true\n",
+		new:  "			p.overran, p.expired = true, true\n",
+		pkg:  "pkg/runners/deadman", test: "TestAGuardKnowsOfNoStop",
+	},
 }

@@ -73,10 +73,10 @@ func (l lateness) checkOne(t *testing.T, seed uint64) bool {
 	t.Helper()
 	p := &past{Rand: rand.New(rand.NewPCG(seed, 0)), e: newEnvironment(io.Discard)}
 	a := arguments{
-		"bootstrap": one(p, []string{"wait", "wait", "immediate"}),
-		"sight":     one(p, []string{"with", "without"}),
+		"bootstrap": one(p.Rand, []string{"wait", "wait", "immediate"}),
+		"sight":     one(p.Rand, []string{"with", "without"}),
 	}
-	p.renewal = one(p, []string{"record", "session"})
+	p.renewal = one(p.Rand, []string{"record", "session"})
 	writes := 2 + p.IntN(min(7, 1+int(seed/500)))
 	for range writes {
 		p.write(l.strangers)
@@ -101,7 +101,7 @@ func (l lateness) checkOne(t *testing.T, seed uint64) bool {
 			late.see(ReadBack, p.of[i])
 		}
 	}
-	held := one(p, []time.Duration{0, time.Millisecond, time.Second, 10 * time.Second, 30 * time.Second})
+	held := one(p.Rand, []time.Duration{0, time.Millisecond, time.Second, 10 * time.Second, 30 * time.Second})
 	caught := last.Add(held)
 	late.pass(caught)
 	l.catchUp(late, p, shown)
@@ -126,8 +126,6 @@ func (l lateness) checkOne(t *testing.T, seed uint64) bool {
 	return late.took != 0
 }
 
-func one[T any](p *past, of []T) T { return of[p.IntN(len(of))] }
-
 func (p *past) String() string {
 	text := ""
 	for i, e := range p.of {
@@ -143,8 +141,8 @@ func (p *past) String() string {
 // write has a member of ours or a stranger write the lock, some seconds after the last write.
 func (p *past) write(strangers []string) {
 	e := p.e
-	kind := one(p, slices.Concat([]string{"held", "held", "held", "free"}, strangers))
-	a := arguments{"by": one(p, []string{"p1", "p2"}), "renewal": p.renewal}
+	kind := one(p.Rand, slices.Concat([]string{"held", "held", "held", "free"}, strangers))
+	a := arguments{"by": one(p.Rand, []string{"p1", "p2"}), "renewal": p.renewal}
 	switch r := e.object; {
 	case len(p.of) == 0:
 		kind = "held"
@@ -174,7 +172,7 @@ func (p *past) write(strangers []string) {
 	default:
 		e.write(e.made(kind, a))
 	}
-	gap := one(p, []time.Duration{time.Millisecond, time.Second, 3 * time.Second, 7 * time.Second})
+	gap := one(p.Rand, []time.Duration{time.Millisecond, time.Second, 3 * time.Second, 7 * time.Second})
 	e.now = e.now.Add(gap)
 	p.at = append(p.at, e.now)
 	p.of = append(p.of, e.history[e.version.Revision])

@@ -29,6 +29,7 @@ import (
 //	stored foreign|released [by= transitions= duration= key= times=configmap]  a foreign elector renews or takes; leaves
 //	stored blank              a stranger takes the holder's name out and leaves the rest
 //	edit FIELD=VALUE ...      a stranger changes fields and leaves the rest
+//	back REV                  a stranger puts back what was stored then
 //	delete   restore REV      restored REV: to what was stored then
 //	stream [REV]   list [now sessions] [sent= rev= since=]   get [absent] [sent=]   getfailed
 //	commit [late]             the write in flight is stored, or a given-up one; nobody sees it
@@ -93,6 +94,9 @@ func init() {
 		"stored": func(e *environment, first string, a arguments) { e.write(e.made(first, a)) },
 		"edit":   edit,
 		"delete": func(e *environment, _ string, _ arguments) { e.write(nil) },
+		"back": func(e *environment, first string, _ arguments) {
+			e.write(e.history[uint64(arguments{"rev": first}.number("rev", 0))].record)
+		},
 		"restored": func(e *environment, first string, _ arguments) {
 			was := e.history[uint64(arguments{"rev": first}.number("rev", 0))]
 			e.object, e.version, e.pending = was.record, was.version, nil

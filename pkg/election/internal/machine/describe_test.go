@@ -210,6 +210,8 @@ func edit(e *environment, _ string, a arguments) {
 			r.Mark.WasForeign = true
 		case "session":
 			r.Mark.Session = v
+		case "uid":
+			r.Mark.SessionUID = v
 		case "key":
 			r.Mark.Key = record.Key(v)
 		case "holderKey":

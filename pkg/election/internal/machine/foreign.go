@@ -228,6 +228,9 @@ func (s *step) seeForeign(r, before *record.Record) {
 	s.Lock.shared = true
 	s.seeLeftoverClaim(r, before)
 	s.seeLeftoverMark(r, before)
+	if before != nil && isForeignPutBack(before, r) {
+		s.suspectUnseen()
+	}
 	s.suspect(suspect{
 		Claim: record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)},
 		at:    s.now.Add(s.observer().ObserverWait(unseen(r))),
@@ -244,28 +247,10 @@ func unseen(r *record.Record) time.Duration {
 	return time.Second
 }
 
-// missedForeign: a break of the stream hid how the lock came to what a list shows. A foreign elector may
-// have held it meanwhile and still be at work. So a lock without an owner was not necessarily ours before,
-// and a foreign holder's release may be that of the unseen elector until that has certainly stopped.
-func (s *step) missedForeign(e Observed) {
-	shown := s.Lock.shown
-	if s.mayBeForeign() && s.ownerOf(e.Record, e.Version.UID) != Mine {
-		s.validity.until = 0
-	}
-	if (s.Role == Leading || s.Role == Draining) && e.Version.Revision <= s.Lock.Version.Revision {
-		return // a term begins only once the stream has shown all that came before it
-	}
-	if s.ownerOf(e.Record, e.Version.UID) != Foreign || shown != nil && s.Lock.streamed.UID == e.Version.UID &&
-		shown.Holder == e.Record.Holder && shown.Transitions == e.Record.Transitions {
-		return
-	}
-	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}, nameless: true})
-}
-
 // seeClaim notes the claim in a record that one of us wrote, or that the record has none. Call it for new
 // beats only: what a stranger edits afterwards does not count.
-func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
-	if owner == Mine && s.writes.first != 0 && r.Mark.Beat >= s.writes.first {
+func (s *step) seeClaim(r *record.Record, v record.Version) {
+	if s.writes.first != 0 && s.ownerOf(r, v.UID) == Mine && r.Mark.Beat >= s.writes.first {
 		// We know what we wrote; a stranger may have edited the record before we saw it.
 		if s.claimLasts() {
 			s.foreigners().heard = heard{claim: s.foreign.claimed, uid: v.UID}
@@ -292,6 +277,18 @@ func (s *step) seeClaim(r *record.Record, v record.Version, owner Owner) {
 		s.suspect(suspect{Claim: *r.Claim, told: true, by: r.Token})
 	}
 	s.foreigners().heard = now
+}
+
+// keepTold makes what claims told as sure as what we saw ourselves: we wait it out on our own clock.
+func (s *step) keepTold() {
+	if !slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.told }) {
+		return
+	}
+	known := slices.Clone(s.foreign.suspects)
+	for i := range known {
+		known[i].told = false
+	}
+	s.foreigners().suspects = known
 }
 
 // seeLeftoverClaim notes a claim of ours that a foreign holder took over with the record. The claim says
@@ -417,7 +414,7 @@ func (s *step) reassert() {
 func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 	released := func(from *record.Record) bool {
 		return from != nil && r.Unreadable == "" && r.Holder == "" && r.Duration == time.Second &&
-			!r.Renewed.IsZero() && r.Transitions == from.Transitions
+			!r.Renewed.IsZero() && !r.Renewed.Before(from.Renewed) && r.Transitions == from.Transitions
 	}
 	before, shown := s.Lock, s.Lock.shown
 	switch {

@@ -362,7 +362,7 @@ func TestManySuspectsAreOne(t *testing.T) {
 		slowest := e.now.Add(e.cfg.Timing.ObserverWait(1000 * time.Second))
 		s := newStep(e.cfg, e.state, e.now)
 		s.suspect(suspect{Claim: record.Claim{Identity: "f-told", Duration: time.Second}, told: true})
-		s.seeClaim(&record.Record{Holder: "m2", Mark: &record.Mark{Identity: "m2"}}, record.Version{UID: "u1"}, Other)
+		s.seeClaim(&record.Record{Holder: "m2", Mark: &record.Mark{Identity: "m2"}}, record.Version{UID: "u1"})
 		e.state = s.State
 		waits(t, e, slowest)
 	})

@@ -62,6 +62,8 @@ func (s *step) leadOn(stopAt record.Instant) {
 // lost says why the lock is definitely not our term's any more, if so (rule loss-is-definite).
 func (s *step) lost() (Reason, bool) {
 	switch l := s.Lock; {
+	case s.overtaken:
+		return ReasonLost, true
 	case l.Owner == Nobody, l.Version.UID != s.Term.UID:
 		return ReasonDeleted, true
 	case l.Owner == Unowned:

@@ -68,7 +68,16 @@ func (s *step) observe(e Observed) {
 	s.resolve()
 }
 
-func (s *step) streamed(e Observed) { s.Lock.streamed, s.Lock.shown = e.Version, e.Record }
+// streamed notes what the stream shows. Its mark is kept as it was when the stream first showed its beat (rule observers-clock).
+func (s *step) streamed(e Observed) {
+	k, r := &s.Lock, e.Record
+	if was := k.shown; isBeatOf(r, was) && *r.Mark != *was.Mark {
+		unedited := *r
+		unedited.Mark = was.Mark
+		r = &unedited
+	}
+	k.streamed, k.shown = e.Version, r
+}
 
 // caughtUp: the stream shows what a reply or a read had shown before. By now the stream has shown all older
 // versions that it will ever show.
@@ -76,26 +85,41 @@ func (s *step) caughtUp(e Observed) {
 	switch s.Lock.Owner {
 	case Other, Free:
 		if !s.Lock.foreignRelease && e.Version != s.Lock.streamed {
-			s.seeClaim(e.Record, e.Version, s.Lock.Owner)
+			s.seeClaim(e.Record, e.Version)
 		}
 	case Unowned:
 		s.sight(e.Record, e.Version) // it may be the release of a foreign holder
 	}
 }
 
-// missed restarts the wait for an unknown owner if the object changed during a break of the stream: an
-// owner may have come and gone unseen. A read that ran ahead of the stream did not show the versions that it
-// skipped (rule unknown-is-waited-out).
+// missed is called before we note what the lock is now. If a list shows that it changed during a break of the stream, an owner may
+// have come and gone unseen: waits begin anew. A read that ran ahead of the stream did not show the versions that it skipped (rule
+// unknown-is-waited-out).
 func (s *step) missed(e Observed) {
-	if e.Source == List && s.Lock.Owner == Unowned && e.Version != s.Lock.streamed {
-		s.Lock.since = s.now
+	k := &s.Lock
+	if e.Source != List || e.Version == k.streamed || s.isOurLast(e.Record, e.Version) {
+		return
 	}
-	if e.Source == List && e.Version != s.Lock.streamed {
-		s.Lock.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile
-		s.unheard()            // a claim may be a new one from the same elector
-		s.missedForeign(e)
-		s.putBackUnseen(e)
+	if k.Owner == Unowned || k.Owner == Nobody {
+		k.since = s.now
 	}
+	k.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile
+	if !s.staysOurs(e) {
+		s.validity.until = 0 // we were not necessarily its last holder
+	}
+	s.unheard() // a claim may be a new one from the same elector
+	s.missedForeign(e)
+	s.putBackUnseen(e)
+}
+
+// staysOurs says whether the lock is ours by what a list shows, or by what a read showed that ran ahead of the list. If no work of
+// ours is on, a stranger may have put an earlier record of ours back.
+func (s *step) staysOurs(e Observed) bool {
+	r, v := s.Lock.Record, s.Lock.Version
+	if e.Version.Revision > v.Revision {
+		r, v = e.Record, e.Version
+	}
+	return s.ownerOf(r, v.UID) == Mine && (s.Role == Leading || s.Role == Draining || s.isOurLast(r, v))
 }
 
 // wonder paces writes if a sight shows the object unchanged although the store rejected a write that was
@@ -134,13 +158,15 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		// with it. If the holder's session came or went, the owner changes, but the beat does not.
 		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
 			k.changedAt, k.since = s.now, s.now
-			k.duration = r.Mark.Duration
+			if beaten {
+				k.duration = s.lasts(r)
+			}
 			if owner == Orphaned {
 				k.since = max(k.since, s.spared(r))
 			}
 			if beaten {
 				k.beaten = r
-				s.seeClaim(r, v, owner)
+				s.seeClaim(r, v)
 			}
 		}
 	case Free:
@@ -154,7 +180,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if !sameObject || before.Owner != Free || before.foreignRelease || !sameBeat(before.Record, r) {
 			k.since = s.now
 			k.duration = r.Mark.Duration
-			s.seeClaim(r, v, owner)
+			s.seeClaim(r, v)
 			s.leaves(r)
 		}
 	case Foreign:
@@ -217,18 +243,22 @@ func (s *step) skipped(e Observed) {
 		k.absentSince = 0
 	}
 	owner, was, r := s.ownerOf(e.Record, e.Version.UID), k.shown, e.Record
+	if isBeatOf(r, k.Record) && !isBeatOf(r, was) {
+		k.duration, k.beaten = r.Mark.Duration, r // a stranger may have edited it before we read it
+	}
 	held := s.mayBeAtWork(was, k.streamed.UID)
 	if (held || was != nil && was.Released()) && (r == nil || !r.Bound()) || held && isPutBack(was, r) {
-		s.worksUntil(s.wholeLease(was.Mark.Duration))
+		s.undone(was.Mark.Duration)
 	}
 	if s.mayBeAtWork(r, e.Version.UID) && (k.Record == nil || !k.Record.Bound() || isPutBack(r, k.Record)) {
-		s.worksUntil(s.wholeLease(r.Mark.Duration))
+		s.undone(r.Mark.Duration)
 	}
+	s.overtaken = owner == Other || owner == Foreign || owner == Orphaned
 	duration := time.Duration(0)
 	switch owner {
 	case Other, Free:
 		duration = r.Mark.Duration
-		s.seeClaim(r, e.Version, Other)
+		s.seeClaim(r, e.Version)
 		if owner == Free && k.Owner == Other {
 			k.changedAt = s.now // it is held anew
 		}
@@ -272,6 +302,8 @@ func (s *step) robbed() {
 		return seen
 	}
 	switch l.Owner {
+	case Orphaned:
+		s.worksUntil(l.since) // what the dead handed on
 	case Other:
 		from := last(l.changedAt)
 		if l.Record.Mark.Renewal == record.RenewalSession {
@@ -279,10 +311,34 @@ func (s *step) robbed() {
 		}
 		s.worksUntil(from.Add(wait))
 	case Unowned, Nobody:
-		if s.cfg.Bootstrap != BootstrapImmediate {
-			s.worksUntil(last(l.since).Add(wait))
+		since := last(l.since)
+		switch {
+		case s.cfg.Bootstrap == BootstrapImmediate && (l.Owner == Nobody || l.Record.Untouched()):
+			return
+		case s.ofUnknownSession(l.Record):
+			since = s.now // its session may live
 		}
+		s.worksUntil(since.Add(wait))
+		s.suspectUnknown(since)
 	}
+}
+
+// lasts is the duration that counts with a new beat. A list or a read may show the beat later than it was written, and a stranger
+// may have edited the duration in between. The next beat that the stream shows corrects it.
+func (s *step) lasts(r *record.Record) time.Duration {
+	d, l := r.Mark.Duration, &s.Lock
+	if s.source == Stream || s.source == 0 {
+		return d
+	}
+	if was := l.beaten; was != nil && was.Mark.Identity == r.Mark.Identity {
+		d = max(d, min(l.duration, foreignMaxDuration))
+	}
+	return max(d, s.observer().LeaseDuration)
+}
+
+// isBeatOf says whether r and another record, which may be nil, are bound and show the same beat.
+func isBeatOf(r, other *record.Record) bool {
+	return r != nil && r.Bound() && other != nil && other.Bound() && sameBeat(r, other)
 }
 
 func sameBeat(a, b *record.Record) bool {

@@ -23,12 +23,20 @@ func (s *step) putBack(r *record.Record, owner Owner) {
 		if at := s.membersGone(); s.now < at { // whatever takes its place, the wait goes on
 			s.worksUntil(at)
 		}
+		s.suspectUnknown(l.since)
 	case l.Record == nil || l.Owner == Foreign || !isPutBack(l.Record, r):
 	case l.Owner == Other || l.Owner == Unowned:
-		s.worksUntil(s.wholeLease(l.duration))
+		s.undone(l.duration)
 	case l.Owner == Orphaned:
 		s.worksUntil(l.since) // what the dead handed on
 	}
+}
+
+// undone notes that a stranger undid what a member of ours wrote, which lasts for the duration. Later members may believe what is
+// there now, so what they write says nothing of the electors that claims named.
+func (s *step) undone(duration time.Duration) {
+	s.worksUntil(s.wholeLease(duration))
+	s.keepTold()
 }
 
 // takes says whether the stream shows r right after the version that we know, and r is a take of just that version. Who took it
@@ -46,10 +54,22 @@ func (s *step) putBackUnseen(e Observed) {
 	if r == nil || !r.Bound() {
 		return
 	}
-	was := l.shown
-	if was == nil || !was.Bound() && r.Claim == nil || isNoLater(was, r) || (l.Version != e.Version || l.Owner == Other) && isNoLater(l.Record, r) {
-		s.worksUntil(s.wholeLease(l.duration))
+	ours, works := s.ownerOf(r, e.Version.UID) == Mine, s.Role == Leading || s.Role == Draining
+	switch was := l.shown; {
+	case ours && !works, was == nil, !was.Bound() && r.Claim == nil, isNoLater(was, r):
+	case (l.Version != e.Version || l.Owner == Other) && isNoLater(l.Record, r):
+	default:
+		return
 	}
+	s.undone(l.duration)
+	if s.mayBeForeign() && !s.workedSince(e.Version) && !(ours && works) {
+		s.suspectUnseen()
+	}
+}
+
+// isOurLast says whether a version of the lock is the last write of ours, and nothing before it is unseen.
+func (s *step) isOurLast(r *record.Record, v record.Version) bool {
+	return s.ownerOf(r, v.UID) == Mine && (v.Revision == s.writes.seamless || s.writes.isOpen(r.Mark.Beat))
 }
 
 // isNoLater says whether r, which is bound, shows the beat of before, or was put back in place of it.
@@ -80,6 +100,8 @@ func isPutBack(before, r *record.Record) bool {
 		return true
 	case r.Token > before.Token && r.Transitions > before.Transitions:
 		return false
+	case r.Token > before.Token && r.Holder == "" && before.Claim == nil:
+		return true // whoever released it had taken it at the same number of transitions
 	}
 	return r.Holder != "" && (r.Holder != before.Holder || before.Mark != nil && r.Mark.Beat < before.Mark.Beat)
 }

@@ -17,6 +17,9 @@ type writes struct {
 	// first is the number of the first write; zero before. A lower number belongs to a write of an earlier
 	// machine of this incarnation.
 	first uint64
+	// seamless is the revision of the last write of ours that we know to be stored, if the stream or our own writes had shown all
+	// that was before it; zero if not.
+	seamless uint64
 	// open are the writes without an answer, or answered with Unknown and not yet passed.
 	open    []write
 	reading bool
@@ -38,6 +41,8 @@ type write struct {
 	token   record.Token
 	// unknown: the driver gave up waiting; it may still be committed.
 	unknown bool
+	// seamless: the stream, or our own writes, had shown all that was before.
+	seamless bool
 	// seen: the stream or a read showed it committed before its reply came.
 	seen bool
 	// throughSession: beats of our session renew the record that this write makes.
@@ -83,9 +88,23 @@ func (s *step) put(p Purpose, r record.Record) {
 	if s.Lock.Record != nil {
 		w.onto = s.Lock.Version
 	}
+	w.seamless = s.Lock.Version == s.Lock.streamed || s.Lock.Version.Revision == s.writes.seamless
 	kept := s.writes.open[max(0, len(s.writes.open)-maxUnknown+1):]
 	s.writes.open = append(slices.Clone(kept), w)
 	s.act(Write{Purpose: p, Record: r, If: w.onto, Beat: w.beat})
+}
+
+// isOpen says whether the write with this number is seamless, and its outcome unknown.
+func (w *writes) isOpen(beat uint64) bool {
+	return slices.ContainsFunc(w.open, func(o write) bool { return o.beat == beat && o.seamless })
+}
+
+// isStored notes the revision of a write that is stored.
+func (w *writes) isStored(o write, revision uint64) {
+	w.retryAt, w.seamless = 0, 0
+	if o.seamless {
+		w.seamless = revision
+	}
 }
 
 func (s *step) read() { s.ask(Read{}) }
@@ -133,7 +152,7 @@ func (s *step) answered(e WriteDone) {
 	switch e.Answer {
 	case Committed:
 		drop()
-		s.writes.retryAt = 0
+		s.writes.isStored(w, e.Version.Revision)
 		if e.Version.Revision > s.Lock.Version.Revision {
 			s.sight(e.Record, e.Version)
 		}
@@ -199,7 +218,7 @@ func (s *step) resolve() {
 		case won && s.altered:
 			s.backOff(0) // it is stored, and is not what was sent: nothing follows from it (rule sending-counts)
 		case won:
-			s.writes.retryAt = 0
+			s.writes.isStored(w, s.Lock.Version.Revision)
 			s.committed(w, w.asked)
 		}
 	}

@@ -201,7 +201,7 @@ var absenceRows = []row{
 	{
 		name: "absence/over-a-break", rule: "absence-counts: a list begins the count anew",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "		s.Lock.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile\n",
+		old:  "	k.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile\n",
 		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/absence_counts",
 	},

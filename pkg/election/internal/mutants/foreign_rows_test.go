@@ -186,9 +186,9 @@ var foreignRows = []row{
 	},
 	{
 		name: "foreign/older-than-the-term", rule: "claim-and-wait: a term begins only once the stream has shown all that came before it",
-		file: "pkg/election/internal/machine/foreign.go",
-		old:  "(s.Role == Leading || s.Role == Draining) && e.Version.Revision <= s.Lock.Version.Revision",
-		new:  "false",
+		file: "pkg/election/internal/machine/foreign_unseen.go",
+		old:  "return (s.Role == Leading || s.Role == Draining) && v.Revision <= s.Lock.Version.Revision",
+		new:  "return false",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/older_list_in_a_term",
 	},
 	{

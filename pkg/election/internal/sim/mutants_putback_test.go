@@ -4,7 +4,7 @@ package sim
 var putBackRows = []mutant{
 	{
 		name: "put-back-is-believed", rule: "loss-is-definite", file: "internal/machine/put_back.go", class: PutBack,
-		old: "	case l.Owner == Other || l.Owner == Unowned:\n		s.worksUntil(s.wholeLease(l.duration))\n",
+		old: "	case l.Owner == Other || l.Owner == Unowned:\n		s.undone(l.duration)\n",
 		new: "	case l.Owner == Other || l.Owner == Unowned:\n",
 	},
 	{
@@ -19,17 +19,17 @@ var putBackRows = []mutant{
 	},
 	{
 		name: "put-back-unseen", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 1100,
-		old: "		s.putBackUnseen(e)\n",
+		old: "	s.putBackUnseen(e)\n",
 		new: "",
 	},
 	{
 		name: "put-back-unseen-behind-a-read", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 2700,
-		old: "|| isNoLater(was, r) || (l.Version != e.Version || l.Owner == Other) && isNoLater(l.Record, r) {",
-		new: "|| isNoLater(was, r) {",
+		old: "	case (l.Version != e.Version || l.Owner == Other) && isNoLater(l.Record, r):\n",
+		new: "",
 	},
 	{
 		name: "put-back-in-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 34130,
-		old: "		s.worksUntil(s.wholeLease(was.Mark.Duration))\n",
+		old: "		s.undone(was.Mark.Duration)\n",
 		new: "",
 	},
 	{

@@ -64,8 +64,8 @@ var rows = []mutant{
 	},
 	{
 		name: "duration-from-the-plain-field", rule: "observers-clock", file: "internal/machine/observe.go",
-		old: "			k.changedAt, k.since = s.now, s.now\n			k.duration = r.Mark.Duration",
-		new: "			k.changedAt, k.since = s.now, s.now\n			k.duration = r.Duration",
+		old: "	d, l := r.Mark.Duration, &s.Lock",
+		new: "	d, l := r.Duration, &s.Lock",
 	},
 	{
 		name: "edits-restart-the-expiry", rule: "observers-clock", file: "internal/machine/observe.go",
@@ -225,7 +225,7 @@ var rows = []mutant{
 	},
 	{
 		name: "absence-over-a-break", rule: "absence-counts", file: "internal/machine/observe.go",
-		old: "		s.Lock.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile\n",
+		old: "	k.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile\n",
 		new: "",
 	},
 	{
@@ -265,8 +265,8 @@ var rows = []mutant{
 	},
 	{
 		name: "wait-goes-on-after-a-break", rule: "unknown-is-waited-out", file: "internal/machine/observe.go",
-		old: "if e.Source == List && s.Lock.Owner == Unowned && e.Version != s.Lock.streamed {",
-		new: "if false {",
+		old: "	if k.Owner == Unowned || k.Owner == Nobody {\n		k.since = s.now\n",
+		new: "	if false {\n		k.since = s.now\n",
 	},
 	{
 		name: "takes-what-only-a-read-showed", rule: "unknown-is-waited-out", file: "internal/machine/follow.go",

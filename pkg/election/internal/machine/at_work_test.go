@@ -29,12 +29,12 @@ func TestNobodyElseIsAtWork(t *testing.T) {
 	}
 }
 
-// TestTheCrowdsJudge checks that the judge sees a member that takes what the stream shows late for nothing: it begins beside others, and
-// works on although others hold the lock.
+// TestTheCrowdsJudge checks that the judge sees a member to which the stream shows nothing that others hold: it begins beside them, and
+// works on.
 func TestTheCrowdsJudge(t *testing.T) {
-	for complaint, first := range map[string]uint64{"it begins, but": 0, "it works on, but": 34_600} {
+	for _, complaint := range []string{"it begins, but", "it works on, but"} {
 		found := ""
-		for seed := first; seed < first+100 && !strings.Contains(found, complaint); seed++ {
+		for seed := uint64(0); seed < 12_000 && !strings.Contains(found, complaint); seed++ {
 			m := newWatcher(seed)
 			m.blind = true
 			m.run(seed)
@@ -54,7 +54,7 @@ type watcher struct {
 	took    record.Version
 	verdict string
 	reads   bool // it has asked for a read
-	blind   bool // planted: the stream shows it no version that a read has shown a newer one of
+	blind   bool // planted: the stream shows it nothing that others hold
 	// came: it has listed the lock. shown is how much of what was written its stream has shown.
 	came  bool
 	shown int
@@ -174,10 +174,12 @@ func (m *watcher) see(s Source, of entry) {
 	if s == ReadBack && of.record == nil {
 		of.version = record.Version{}
 	}
-	if !m.blind || s != Stream || of.version.Revision >= m.e.state.Lock.Version.Revision {
+	by := holder(of.record)
+	others := s == Stream && by != "" && by != "m1"
+	if !others || !m.blind {
 		m.step(Observed{Source: s, Record: of.record, Version: of.version, Sent: m.e.now, Jitter: m.e.jitter})
 	}
-	if by := holder(of.record); s == Stream && by != "" && by != "m1" && m.e.state.Role == Leading && of.version.Revision > m.took.Revision {
+	if others && m.e.state.Role == Leading && of.version.Revision > m.took.Revision {
 		m.fail("at %s it works on, but %s has held the lock", seconds(m.e.now), by)
 	}
 }

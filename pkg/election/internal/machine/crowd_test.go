@@ -122,7 +122,7 @@ func (c *crowd) act(leads bool) bool {
 	switch {
 	case a.foreign:
 		return c.poll(a)
-	case c.by == record.RenewalSession && c.IntN(3) == 0:
+	case c.IntN(4) == 0:
 		return c.liveOrDie(a)
 	}
 	return !c.sessions["s-"+a.name].Ended && c.member(a, leads)
@@ -172,7 +172,7 @@ func (c *crowd) member(a *actor, leads bool) bool {
 	return true
 }
 
-// liveOrDie renews a member's session, or ends it.
+// liveOrDie renews a member's session, or ends it. A member may live on without its session if it renews its lock's record.
 func (c *crowd) liveOrDie(a *actor) bool {
 	name, now := "s-"+a.name, c.e.now
 	o := c.sessions[name]

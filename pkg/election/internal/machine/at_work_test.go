@@ -13,20 +13,33 @@ import (
 
 // TestNobodyElseIsAtWork shows a member what a crowd does to a lock, in time, or late after reads of newer versions, or in lists
 // after breaks. The member is judged by when the others work. Its work begins only once that of all others is over, ends once
-// the stream shows that somebody else has held the lock, and begins in the end.
+// it is shown that somebody else has held the lock, and begins in the end.
 func TestNobodyElseIsAtWork(t *testing.T) {
 	const seeds = 12_000
-	began := 0
+	var all tally
 	for seed := range uint64(seeds) {
 		m := watched(seed)
-		began += min(1, m.started)
+		all.add(m.tally)
 		if m.verdict != "" {
 			t.Fatalf("seed %d: %s; sight %v, bootstrap %v\n%s", seed, m.verdict, m.e.cfg.Sight, m.e.cfg.Bootstrap, m.crowd)
 		}
 	}
-	if began < seeds/2 {
-		t.Errorf("only %d of %d began", began, seeds)
+	t.Logf("%+v", all)
+	if all.close < seeds/4 || all.late < 10 || all.excused > seeds/4 {
+		t.Errorf("it is hardly tested: %+v", all)
 	}
+}
+
+// tally says what was tested.
+type tally struct {
+	started int // terms
+	close   int // of them, those that began within a minute of another's work
+	late    int // how often it was shown late, in a term, that another had held the lock
+	excused int // lists that hid what it would have to know
+}
+
+func (t *tally) add(o tally) {
+	t.started, t.close, t.late, t.excused = t.started+o.started, t.close+o.close, t.late+o.late, t.excused+o.excused
 }
 
 // TestTheCrowdsJudge checks that the judge sees a member to which the stream shows nothing that others hold: it begins beside them, and
@@ -35,7 +48,7 @@ func TestTheCrowdsJudge(t *testing.T) {
 	for _, complaint := range []string{"it begins, but", "it works on, but"} {
 		found := ""
 		for seed := uint64(0); seed < 12_000 && !strings.Contains(found, complaint); seed++ {
-			m := newWatcher(seed)
+			m := newNewcomer(seed)
 			m.blind = true
 			m.run(seed)
 			found = m.verdict
@@ -46,67 +59,73 @@ func TestTheCrowdsJudge(t *testing.T) {
 	}
 }
 
-// watcher is the member m1 among a crowd.
-type watcher struct {
+// newcomer is the member m1 among a crowd.
+type newcomer struct {
 	*crowd
-	e       *environment
-	started int // how often its work began
+	e       *environment // the machine's
 	took    record.Version
 	verdict string
+	tally   tally
 	reads   bool // it has asked for a read
 	blind   bool // planted: the stream shows it nothing that others hold
-	// came: it has listed the lock. shown is how much of what was written its stream has shown.
+	// came: it has listed the lock. shown is how much of the past its stream has shown.
 	came  bool
 	shown int
-	// excused: what it would have to know was written before it came, or during a break.
-	excused bool
 }
 
 // watched runs one schedule.
-func watched(seed uint64) *watcher {
-	m := newWatcher(seed)
+func watched(seed uint64) *newcomer {
+	m := newNewcomer(seed)
 	m.run(seed)
 	return m
 }
 
-func newWatcher(seed uint64) *watcher {
+func newNewcomer(seed uint64) *newcomer {
 	r := rand.New(rand.NewPCG(seed, 1))
 	c := newCrowd(r)
-	a := arguments{"sight": one(r, []string{"with", "with", "without", "apart"}), "bootstrap": one(r, []string{"wait", "wait", "immediate"})}
+	a := arguments{
+		"sight": one(r, []string{"with", "with", "without", "apart"}), "bootstrap": one(r, []string{"wait", "wait", "immediate"}),
+		"renewal": one(r, []string{"record", "unlessForeign"}),
+	}
 	if c.shared {
 		a["sharing"] = one(r, []string{"client-go", "client-go", "istio"})
 		c.steals = a["sharing"] == "istio"
 	}
-	m := &watcher{crowd: c, e: newEnvironment(io.Discard)}
+	m := &newcomer{crowd: c, e: newEnvironment(io.Discard)}
 	m.e.configure("m1", a)
-	c.e.cfg = m.e.cfg
+	c.store.cfg = m.e.cfg
 	return m
 }
 
-func (m *watcher) run(seed uint64) {
-	c, r := m.crowd, m.Rand
+func (m *newcomer) run(seed uint64) {
+	r := m.Rand
 	delivery := one(r, []string{"prompt", "read", "list"})
 	first := max(0, r.IntN(12)-6)
 	for i := range 3 + r.IntN(3+int(seed/500)%12) {
-		m.pass(c.e.now.Add(one(r, []time.Duration{time.Millisecond, time.Second, 3 * time.Second, 7 * time.Second, 16 * time.Second})))
+		m.pass(m.store.now.Add(one(r, []time.Duration{time.Millisecond, time.Second, 3 * time.Second, 7 * time.Second, 16 * time.Second})))
 		for range 100 {
-			if c.act(m.e.state.Role == Leading) {
+			if m.act() {
 				break
 			}
 		}
+		if by := holder(m.newest().record); m.e.state.Role == Leading && by != "" && by != "m1" && delivery == "read" {
+			m.putBackOf("m1")
+			m.see(ReadBack, m.newest())
+			continue
+		}
 		switch {
-		case i < first || len(c.of) == 0:
+		case i < first || len(m.past) == 0:
 		case !m.came:
 			m.list()
-		case delivery == "prompt", c.IntN(3) == 0:
+		case delivery == "prompt", r.IntN(3) == 0:
 			m.catchUp()
-		case delivery == "list" && c.IntN(3) == 0:
+		case delivery == "list" && r.IntN(3) == 0:
 			m.list()
-		case c.IntN(2) == 0:
-			m.see(ReadBack, c.stored())
+		case r.IntN(2) == 0:
+			m.see(ReadBack, m.newest())
 		}
 	}
-	m.pass(c.e.now.Add(one(r, []time.Duration{0, time.Millisecond, time.Second, 10 * time.Second, 30 * time.Second})))
+	m.pass(m.store.now.Add(one(r, []time.Duration{0, time.Millisecond, time.Second, 10 * time.Second, 30 * time.Second})))
 	if !m.came || delivery == "list" {
 		m.list()
 	}
@@ -114,69 +133,78 @@ func (m *watcher) run(seed uint64) {
 }
 
 // settle lets calm return. Then the member must lead.
-func (m *watcher) settle() {
-	for end := m.crowd.e.now.Add(10 * time.Minute); m.e.state.Role != Leading && m.crowd.e.now < end; {
+func (m *newcomer) settle() {
+	for end := m.store.now.Add(10 * time.Minute); m.e.state.Role != Leading && m.store.now < end; {
 		m.catchUp()
 		m.beat()
-		m.pass(m.crowd.e.now.Add(memberLease))
+		m.pass(m.store.now.Add(memberLease / 3))
 	}
-	r := m.crowd.e.object
-	live := r != nil && r.ThroughSession() && !m.sessions[r.Mark.Session].Ended // it lasts for as long as that session
-	if m.e.state.Role != Leading && !live && m.e.cfg.Sight != WithoutSessions {
+	r := m.store.object
+	lives := holder(r) != "" && r.ThroughSession() && (m.e.cfg.Sight == WithoutSessions || !m.sessions[r.Mark.Session].Ended)
+	if m.e.state.Role != Leading && !lives {
 		m.fail("it never leads: %s", m.e.summary())
 	}
 }
 
-func (m *watcher) fail(format string, args ...any) {
-	if m.verdict == "" && !m.excused {
+func (m *newcomer) fail(format string, args ...any) {
+	if m.verdict == "" {
 		m.verdict = fmt.Sprintf(format, args...)
 	}
 }
 
-// list shows the newest version, and not what was between.
-func (m *watcher) list() {
-	for _, w := range m.of[m.shown:] {
-		if w.stolen || w.copied && (!m.came || w.record.Holder == "") {
-			m.excused = true
+// list shows the newest version, and not what was between. If a stranger put a release back, or a foreign elector did not wait, the
+// member cannot know who is at work; nor can it, before it came, if a stranger put back any record.
+func (m *newcomer) list() {
+	hides := false
+	for _, w := range m.past[m.shown:] {
+		hides = hides || w.stolen || w.copied && (!m.came || w.record.Holder == "")
+	}
+	if hides {
+		m.tally.excused++
+		for _, a := range m.actors {
+			a.unseen = a.works
 		}
 	}
-	m.came, m.shown = true, len(m.of)
-	stored := m.stored()
+	m.came, m.shown = true, len(m.past)
+	newest := m.newest()
 	if m.e.cfg.Sight != WithoutSessions {
 		m.step(DirectoryChanged{View: &View{Sessions: m.sessions}})
 	}
-	m.see(List, stored)
+	m.see(List, newest)
 	m.beat()
 }
 
 // catchUp has the stream show all that it has not shown yet.
-func (m *watcher) catchUp() {
-	for m.shown < len(m.of) {
-		w := m.of[m.shown]
+func (m *newcomer) catchUp() {
+	for m.shown < len(m.past) {
+		w := m.past[m.shown]
 		m.shown++
 		switch {
-		case w.shown == nil:
+		case w.sessions == nil:
 			m.see(Stream, w.entry)
 		case m.e.cfg.Sight != WithoutSessions:
-			m.step(DirectoryChanged{View: &View{Sessions: w.shown}})
+			m.step(DirectoryChanged{View: &View{Sessions: w.sessions}})
 		}
 	}
 	m.beat()
 }
 
 // beat shows the member a beat of its own session.
-func (m *watcher) beat() {
+func (m *newcomer) beat() {
 	m.e.seeBeat("us", m.e.now)
 	m.step(BeatSeen{})
 }
 
-func (m *watcher) see(s Source, of entry) {
+func (m *newcomer) see(s Source, of entry) {
 	if s == ReadBack && of.record == nil {
 		of.version = record.Version{}
 	}
 	by := holder(of.record)
-	others := s == Stream && by != "" && by != "m1"
-	if !others || !m.blind {
+	others := by != "" && by != "m1" && of.version.Revision > m.took.Revision
+	if others && m.e.state.Role == Leading && of.version.Revision < m.e.state.Lock.Version.Revision {
+		m.tally.late++
+	}
+	if !others || !m.blind || s != Stream {
 		m.step(Observed{Source: s, Record: of.record, Version: of.version, Sent: m.e.now, Jitter: m.e.jitter})
 	}
 	if others && m.e.state.Role == Leading && of.version.Revision > m.took.Revision {
@@ -185,21 +213,19 @@ func (m *watcher) see(s Source, of entry) {
 }
 
 // pass lets time go by.
-func (m *watcher) pass(to record.Instant) {
-	if !m.came {
-		m.e.now, m.crowd.e.now = to, to
-		return
-	}
-	for m.e.wake != 0 && m.e.wake <= to {
-		m.e.now, m.e.wake = max(m.e.now, m.e.wake), 0
-		m.crowd.e.now = m.e.now
+func (m *newcomer) pass(to record.Instant) {
+	for m.came && m.e.wake != 0 && m.e.wake <= to {
+		m.at(max(m.e.now, m.e.wake))
+		m.e.wake = 0
 		m.step(Tick{})
 	}
-	m.e.now, m.crowd.e.now = to, to
+	m.at(to)
 }
 
+func (m *newcomer) at(now record.Instant) { m.e.now, m.store.now = now, now }
+
 // step gives the machine an event, and does what it asks for at once.
-func (m *watcher) step(event Event) {
+func (m *newcomer) step(event Event) {
 	cycle := m.e.state.Cycle
 	m.e.readAt = 0
 	m.e.step(event)
@@ -215,33 +241,42 @@ func (m *watcher) step(event Event) {
 		m.step(RunnersStopped{})
 	case m.reads:
 		m.reads = false
-		m.see(ReadBack, m.stored())
+		m.see(ReadBack, m.newest())
 	}
 }
 
-// write stores what the member wants to write, if its condition holds.
-func (m *watcher) write(w *Write) WriteDone {
+// write stores what the member wants to write, if its condition holds. Sometimes no answer comes.
+func (m *newcomer) write(w *Write) WriteDone {
 	done := WriteDone{Beat: w.Beat, Sent: m.e.now, Jitter: m.e.jitter, Answer: Conflicted}
-	stored := m.stored().version
-	if m.crowd.e.object == nil {
-		stored = record.Version{}
+	newest := m.newest().version
+	if m.store.object == nil {
+		newest = record.Version{}
 	}
-	if w.If == stored {
+	unknown := m.IntN(16) == 0
+	if w.If == newest && (!unknown || m.IntN(2) == 0) {
 		r := w.Record
-		r.Renewed = m.crowd.e.renewed(false)
-		of := m.store(&r, "m1: "+w.Purpose.String())
+		r.Renewed = m.store.renewed(false)
+		of := m.put(&r, "m1: "+w.Purpose.String())
 		done.Answer, done.Record, done.Version = Committed, of.record, of.version
+	}
+	if unknown {
+		done.Answer, done.Record, done.Version = Unknown, nil, record.Version{}
 	}
 	return done
 }
 
 // starts judges the start of a term.
-func (m *watcher) starts() {
-	m.started++
+func (m *newcomer) starts() {
+	m.tally.started++
 	m.took = m.e.state.Lock.Version
+	near := false
 	for _, a := range m.actors {
-		if a.works > m.e.now {
+		near = near || a.works != 0 && m.e.now.Sub(a.works) < time.Minute
+		if a.works > max(m.e.now, a.unseen) {
 			m.fail("at %s it begins, but %s works until %s", seconds(m.e.now), a.name, seconds(a.works))
 		}
+	}
+	if near {
+		m.tally.close++
 	}
 }

@@ -6,23 +6,21 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// crowd are members and foreign electors that use a lock as they should, and strangers that do not. Members never begin while
-// somebody is at work.
+// crowd are members and foreign electors that use a lock as they should, and strangers that do not. Members wait for whoever is at
+// work, but believe a release that a stranger put back.
 type crowd struct {
 	*rand.Rand
-	e      *environment // what is stored, and now
+	store  *environment // what is stored, and now
 	actors []*actor
-	// shared: foreign electors are among the actors; steals: they do not always wait. by is what renews members' locks.
-	shared bool
-	steals bool
-	by     record.Renewal
-	of     []written
+	// shared: foreign electors are among the actors; steals: they do not always wait.
+	shared, steals bool
+	renewal        record.Renewal // of members' locks
+	past           []written
 	// sessions are the members', by the names of their objects.
 	sessions map[string]Session
 }
@@ -31,36 +29,38 @@ type actor struct {
 	name    string
 	foreign bool
 	works   record.Instant // until then
-	token   record.Token   // of its term
-	claims  bool           // it holds the lock, and waits for a foreign elector
-	beat    record.Instant // when its session was renewed last
+	// unseen: what it does until then, m1 cannot know of.
+	unseen      record.Instant
+	token       record.Token // of its term
+	claims      bool         // it holds the lock, and waits for a foreign elector
+	dead        bool
+	beats       int
+	transitions int            // of a foreign elector's tenure
+	beat        record.Instant // when its session was renewed last
 }
 
-// written is a version of the lock, or, if shown is set, of the sessions.
+// written is a version of the lock, or, if sessions is set, of the sessions.
 type written struct {
 	entry
-	at    record.Instant
-	who   string
-	shown map[string]Session
+	at       record.Instant
+	what     string
+	sessions map[string]Session
 	// stolen: a foreign elector took the lock while another actor was at work. copied: a stranger put back an earlier record.
 	stolen, copied bool
 }
 
-const (
-	memberLease  = 15 * time.Second
-	foreignLasts = 12 * time.Second // a foreign elector works for so long after its last renewal
-)
+const memberLease = 15 * time.Second
 
 func newCrowd(r *rand.Rand) *crowd {
-	c := &crowd{Rand: r, e: newEnvironment(nil), shared: r.IntN(3) > 0, by: record.RenewalRecord, sessions: map[string]Session{}}
+	c := &crowd{Rand: r, store: newEnvironment(nil), shared: r.IntN(3) > 0, renewal: record.RenewalRecord, sessions: map[string]Session{}}
 	for _, name := range []string{"p1", "p2", "p3"} {
-		c.actors = append(c.actors, &actor{name: name, beat: c.e.now})
+		c.actors = append(c.actors, &actor{name: name, beat: c.store.now})
 		c.sessions["s-"+name] = Session{UID: "us-" + name, Holder: identity(name)}
 	}
 	if c.shared {
 		c.actors = append(c.actors, &actor{name: "f-1", foreign: true}, &actor{name: "f-2", foreign: true})
 	} else if r.IntN(2) == 0 {
-		c.by = record.RenewalSession
+		c.renewal = record.RenewalSession
 	}
 	return c
 }
@@ -69,10 +69,10 @@ func one[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
 func (c *crowd) String() string {
 	text := ""
-	for _, w := range c.of {
-		text += fmt.Sprintf("  %s %s: ", seconds(w.at), w.who)
+	for _, w := range c.past {
+		text += fmt.Sprintf("  %s %s: ", seconds(w.at), w.what)
 		switch {
-		case w.shown != nil:
+		case w.sessions != nil:
 		case w.record == nil:
 			text += at(w.version)
 		default:
@@ -83,181 +83,239 @@ func (c *crowd) String() string {
 	return text
 }
 
-// store stores a version of the lock.
-func (c *crowd) store(r *record.Record, who string) *written {
-	c.e.write(r)
-	c.of = append(c.of, written{entry: c.e.history[c.e.version.Revision], at: c.e.now, who: who})
-	return &c.of[len(c.of)-1]
+// put stores a version of the lock.
+func (c *crowd) put(r *record.Record, what string) *written {
+	c.store.write(r)
+	c.past = append(c.past, written{entry: c.newest(), at: c.store.now, what: what})
+	return &c.past[len(c.past)-1]
 }
 
-// stored is the newest version of the lock.
-func (c *crowd) stored() entry { return entry{record: c.e.object, version: c.e.version} }
+// newest is the newest version of the lock.
+func (c *crowd) newest() entry { return entry{record: c.store.object, version: c.store.version} }
 
 // silent says whether nobody has written the lock for so long.
 func (c *crowd) silent(d time.Duration) bool {
-	for _, w := range slices.Backward(c.of) {
-		if w.shown == nil {
-			return c.e.now.Sub(w.at) >= d
+	for _, w := range slices.Backward(c.past) {
+		if w.sessions == nil {
+			return c.store.now.Sub(w.at) >= d
 		}
 	}
 	return true
 }
 
-// atWork is an actor that works; nil for none.
-func (c *crowd) atWork(but *actor, foreign bool) *actor {
-	for _, a := range c.actors {
-		if a != but && a.foreign == foreign && a.works > c.e.now {
+// member is a member that is at work, and elector a foreign elector; nil for none.
+func (c *crowd) member() *actor  { return c.atWork(c.actors[:3]) }
+func (c *crowd) elector() *actor { return c.atWork(c.actors[3:]) }
+
+func (c *crowd) atWork(of []*actor) *actor {
+	for _, a := range of {
+		if a.works > c.store.now {
 			return a
 		}
 	}
 	return nil
 }
 
-// act has somebody do something. It says whether there was anything to do.
-func (c *crowd) act(leads bool) bool {
-	if len(c.of) > 0 && c.IntN(3) == 0 {
+// act has somebody do something. It says whether the lock or the sessions changed.
+func (c *crowd) act() bool {
+	if len(c.past) > 0 && c.IntN(3) == 0 {
 		return c.stranger()
 	}
 	a := one(c.Rand, c.actors)
 	switch {
 	case a.foreign:
 		return c.poll(a)
+	case a.dead:
+		return false
 	case c.IntN(4) == 0:
 		return c.liveOrDie(a)
+	case c.holds(a):
+		return c.keep(a)
 	}
-	return !c.sessions["s-"+a.name].Ended && c.member(a, leads)
+	return c.takeOver(a)
 }
 
-// member has a member renew, release or take the lock. It waits for everybody who is at work, and for m1 if that leads.
-func (c *crowd) member(a *actor, leads bool) bool {
-	r, now := c.e.object, c.e.now
-	holds := r != nil && r.Bound() && r.Holder == identity(a.name) && r.Token == a.token && r.Unreadable == ""
-	f := c.atWork(nil, true)
-	with := arguments{"by": a.name, "renewal": string(c.by), "session": "s-" + a.name}
+// holds says whether the lock is that of the member's term or claim.
+func (c *crowd) holds(a *actor) bool {
+	r := c.store.object
+	return holder(r) == a.name && r.Token == a.token && (a.claims || a.works > c.store.now)
+}
+
+// keep has a member renew or release its lock, or begin its term once all foreign electors have stopped.
+func (c *crowd) keep(a *actor) bool {
+	r, f := c.store.object, c.elector()
 	switch {
-	case holds && a.works > now && c.IntN(4) == 0 && f == nil:
-		with["to"] = one(c.Rand, []string{"", "m1", "p1"})
-		c.store(c.e.made("free", with), a.name+" releases")
-		a.works, a.token = now, 0
+	case a.works > c.store.now && c.IntN(4) == 0 && f == nil:
+		c.put(c.made("free", a, arguments{"to": one(c.Rand, []string{"", "m1", "p1"})}), a.name+" releases")
+		a.works, a.token = c.store.now, 0
 		return true
-	case holds && a.works > now:
-		if r.ThroughSession() {
-			return false
-		}
-		c.store(c.e.made("held", with), a.name+" renews")
-		a.works = now.Add(memberLease)
-		return true
-	case a.works > now, leads, c.atWork(a, false) != nil, r != nil && !r.Released() && !c.silent(memberLease), holds && !a.claims:
+	case r.ThroughSession():
 		return false
-	case r == nil:
-		c.store(&record.Record{}, a.name+" creates")
+	case a.claims && f == nil && c.member() == nil && c.IntN(2) == 0:
+		c.begins(a, arguments{"token": c.version(), "transitions": strconv.Itoa(r.Transitions)})
 		return true
-	case r.ThroughSession() && r.Bound() && r.Holder != "" && !c.sessions[r.Mark.Session].Ended:
-		return false
+	case a.claims:
+		c.put(c.made("held", a, arguments{"claim": claimText(r.Claim), "token": strconv.Itoa(int(r.Token))}), a.name+" waits")
+		return true
 	}
-	if f != nil {
-		with["claim"] = f.name + "/1/15s"
-	}
-	with["transitions"] = strconv.Itoa(r.Transitions + 1)
-	if holds {
-		with["transitions"] = strconv.Itoa(r.Transitions)
-	}
-	with["token"] = strconv.Itoa(int(c.e.version.Revision))
-	made := c.e.made("held", with)
-	c.store(made, a.name+" takes")
-	a.token, a.claims = made.Token, f != nil
-	if !a.claims {
-		a.works, a.beat = now.Add(memberLease), now
-	}
+	c.put(c.made("held", a, arguments{"token": strconv.Itoa(int(r.Token))}), a.name+" renews")
+	a.works = c.store.now.Add(memberLease)
 	return true
 }
 
-// liveOrDie renews a member's session, or ends it. A member may live on without its session if it renews its lock's record.
+// takeOver has a member take the lock, if that is free, or nobody is at work and it has waited.
+func (c *crowd) takeOver(a *actor) bool {
+	r, f := c.store.object, c.elector()
+	switch {
+	case a.works > c.store.now:
+		return false
+	case r == nil:
+		c.put(&record.Record{}, a.name+" creates")
+		return true
+	case r.Released():
+	case c.member() != nil || holder(r) == "m1" || !c.silent(memberLease):
+		return false
+	case holder(r) != "" && r.ThroughSession() && !c.sessions[r.Mark.Session].Ended:
+		return false
+	}
+	with := arguments{"token": c.version(), "transitions": strconv.Itoa(r.Transitions + 1)}
+	if f == nil {
+		c.begins(a, with)
+		return true
+	}
+	with["claim"] = claimText(&record.Claim{Identity: f.name, Transitions: f.transitions, Duration: memberLease})
+	a.token, a.claims = c.put(c.made("held", a, with), a.name+" claims").record.Token, true
+	return true
+}
+
+func (c *crowd) begins(a *actor, with arguments) {
+	a.token, a.claims = c.put(c.made("held", a, with), a.name+" takes").record.Token, false
+	a.works, a.beat = c.store.now.Add(memberLease), c.store.now
+}
+
+// made is what a member writes.
+func (c *crowd) made(kind string, a *actor, with arguments) *record.Record {
+	a.beats++
+	maps.Copy(with, arguments{"by": a.name, "session": "s-" + a.name, "beat": strconv.Itoa(a.beats)})
+	if with["claim"] == "" {
+		with["renewal"] = string(c.renewal)
+	}
+	return c.store.made(kind, with)
+}
+
+func (c *crowd) version() string { return strconv.FormatUint(c.store.version.Revision, 10) }
+
+func claimText(c *record.Claim) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s/%d/%v", c.Identity, c.Transitions, c.Duration)
+}
+
+// liveOrDie renews a member's session, or ends it. If a record renews its lock, the member may live on without its session.
 func (c *crowd) liveOrDie(a *actor) bool {
-	name, now := "s-"+a.name, c.e.now
+	name, now := "s-"+a.name, c.store.now
 	o := c.sessions[name]
-	dies := c.IntN(3) == 0
+	a.dead = c.IntN(4) == 0
 	switch {
 	case o.Ended:
+		a.dead = false
 		return false
-	case !dies && now.Sub(a.beat) < memberLease:
+	case a.dead:
+		o.Deaths = []record.Death{{Proof: record.ProofParent, Identity: identity(a.name), At: dawn}}
+		a.works, a.claims = min(a.works, now), false
+	case now.Sub(a.beat) < memberLease:
 		a.beat = now
-		if r := c.e.object; a.works > now && holder(r) == a.name && r.ThroughSession() && r.Token == a.token {
+		if r := c.store.object; c.holds(a) && r.ThroughSession() {
 			a.works = now.Add(memberLease)
 		}
 		return false // it changes nothing that m1 would see
-	case dies:
-		o.Deaths = []record.Death{{Proof: record.ProofParent, Identity: identity(a.name), At: dawn}}
-		a.works = min(a.works, now)
+	default:
+		a.dead = c.renewal == record.RenewalSession
 	}
 	o.Ended = true
 	c.sessions = maps.Clone(c.sessions)
 	c.sessions[name] = o
-	c.of = append(c.of, written{at: now, who: name + " ends", shown: c.sessions})
+	c.past = append(c.past, written{at: now, what: name + " ends", sessions: c.sessions})
 	return true
 }
 
 // poll has a foreign elector look at the lock.
 func (c *crowd) poll(a *actor) bool {
-	r, now := c.e.object, c.e.now
+	r, now := c.store.object, c.store.now
 	switch {
-	case r != nil && r.Holder == a.name && a.works > now && c.IntN(4) == 0:
-		c.store(c.e.made("released", arguments{}), a.name+" releases")
+	case r != nil && a.works > now && (holder(r) == a.name && c.IntN(4) == 0 || a.works > a.unseen && c.IntN(12) == 0):
+		// It is cancelled, and blanks the lock, whoever holds it.
+		c.put(c.store.made("released", arguments{}), a.name+" releases")
 		a.works = now
 		return true
 	case r == nil, r.Holder == "", r.Holder == a.name, c.silent(r.Duration), c.steals && c.IntN(4) == 0:
 	default:
 		return false
 	}
-	stolen := c.atWork(a, true) != nil || c.atWork(a, false) != nil
-	c.store(c.e.made("foreign", arguments{"by": a.name}), a.name+" holds").stolen = stolen
-	a.works = now.Add(foreignLasts)
+	works := a.works
+	a.works = 0
+	stolen := c.member() != nil || c.elector() != nil || holder(r) == "m1"
+	w := c.put(c.store.made("foreign", arguments{"by": a.name}), a.name+" holds")
+	w.stolen, a.transitions = stolen, w.record.Transitions
+	a.works = max(works, now.Add(one(c.Rand, []time.Duration{12 * time.Second, 22 * time.Second, 52 * time.Second})))
 	return true
 }
 
-// stranger has a stranger write the lock. Where the lock is led at once once it is gone (bootstrap: immediate), he does not remove it.
+// stranger has a stranger write the lock. With bootstrap: immediate he never empties or removes it, since members may then lead at once.
 func (c *crowd) stranger() bool {
-	r := c.e.object
+	r := c.store.object
 	what := one(c.Rand, []string{"back", "back", "back", "empty", "delete", "label", "unreadable", "blank", "duration", "token"})
-	back := one(c.Rand, c.of)
+	back := one(c.Rand, c.past)
 	switch {
 	case what == "back" && back.record == nil:
 		return false
-	case c.e.cfg.Bootstrap == BootstrapImmediate && (what == "empty" || what == "delete" || what == "back" && back.record.Untouched()):
+	case c.store.cfg.Bootstrap == BootstrapImmediate && (what == "empty" || what == "delete" || what == "back" && back.record.Untouched()):
 		return false
 	case what == "back":
 		edited := *back.record
-		c.store(&edited, "a stranger puts "+at(back.version)+" back").copied = true
+		c.put(&edited, "a stranger puts "+at(back.version)+" back").copied = true
 		return true
 	case r == nil, r.Mark == nil && (what == "duration" || what == "token"):
 		return false
 	}
 	edited := *r
-	who := "a stranger: " + what
+	what = "a stranger: " + what
 	switch what {
-	case "delete":
-		c.store(nil, who)
+	case "a stranger: delete":
+		c.put(nil, what)
 		return true
-	case "empty":
+	case "a stranger: empty":
 		edited = record.Record{}
-	case "unreadable":
+	case "a stranger: unreadable":
 		edited.Unreadable = "json"
-	case "blank":
+	case "a stranger: blank":
 		edited.Holder = ""
-	case "duration":
+	case "a stranger: duration":
 		m := *r.Mark
 		edited.Duration, m.Duration, edited.Mark = time.Second, time.Second, &m
-	case "token":
+	case "a stranger: token":
 		edited.Token /= 2
 	}
-	c.store(&edited, who)
+	c.put(&edited, what)
 	return true
 }
 
-// holder says who holds a lock by its record, "" for nobody.
+// putBackOf has a stranger put the member's last record back.
+func (c *crowd) putBackOf(member string) {
+	for _, w := range slices.Backward(c.past) {
+		if holder(w.record) == member {
+			edited := *w.record
+			c.put(&edited, "a stranger puts "+at(w.version)+" back").copied = true
+			return
+		}
+	}
+}
+
+// holder says who holds a lock by its record; "" for nobody.
 func holder(r *record.Record) string {
 	if r == nil || r.Unreadable != "" || record.OurForm(r.Holder) && !r.Bound() {
 		return ""
 	}
-	return short(strings.TrimSpace(r.Holder))
+	return short(r.Holder)
 }

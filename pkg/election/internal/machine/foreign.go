@@ -279,7 +279,7 @@ func (s *step) seeClaim(r *record.Record, v record.Version) {
 	s.foreigners().heard = now
 }
 
-// keepTold makes what claims told as sure as what we saw ourselves: we wait it out on our own clock.
+// keepTold: from now on a record without a claim does not end the wait for electors that we know only from claims. Our own clock does.
 func (s *step) keepTold() {
 	if !slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.told }) {
 		return

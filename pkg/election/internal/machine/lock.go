@@ -24,8 +24,8 @@ type Lock struct {
 	Record  *record.Record
 	Version record.Version
 
-	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown its
-	// record.
+	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown is that version's record, with the
+	// mark as it was when the stream first showed its beat.
 	streamed record.Version
 	shown    *record.Record
 	// at is when the last observation came in.

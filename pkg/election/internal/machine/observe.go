@@ -41,9 +41,7 @@ func (s *step) observe(e Observed) {
 		case e.Source == List:
 			// A read ran ahead of the list. Still, we did not see what changed between the break and the list.
 			s.missed(e)
-			if e.Version.Revision > s.Lock.streamed.Revision {
-				s.streamed(e)
-			}
+			s.skipped(e)
 			s.read() // nothing else would tell of a restore
 		default:
 			s.wonder()
@@ -68,10 +66,11 @@ func (s *step) observe(e Observed) {
 	s.resolve()
 }
 
-// streamed notes what the stream shows. Its mark is kept as it was when the stream first showed its beat (rule observers-clock).
+// streamed notes what the stream or a list shows. A stranger may edit a mark after its beat. So we keep the mark that came with the
+// beat (rule observers-clock).
 func (s *step) streamed(e Observed) {
 	k, r := &s.Lock, e.Record
-	if was := k.shown; isBeatOf(r, was) && *r.Mark != *was.Mark {
+	if was := k.shown; sameBoundBeat(r, was) && *r.Mark != *was.Mark {
 		unedited := *r
 		unedited.Mark = was.Mark
 		r = &unedited
@@ -92,9 +91,9 @@ func (s *step) caughtUp(e Observed) {
 	}
 }
 
-// missed is called before we note what the lock is now. If a list shows that it changed during a break of the stream, an owner may
-// have come and gone unseen: waits begin anew. A read that ran ahead of the stream did not show the versions that it skipped (rule
-// unknown-is-waited-out).
+// missed: a list may show a version that the stream did not. Then somebody may have held the lock in between, so waits begin anew.
+// That a read showed the version does not help, since reads skip versions (rule unknown-is-waited-out). Call it before noting the new
+// version.
 func (s *step) missed(e Observed) {
 	k := &s.Lock
 	if e.Source != List || e.Version == k.streamed || s.isOurLast(e.Record, e.Version) {
@@ -112,14 +111,14 @@ func (s *step) missed(e Observed) {
 	s.putBackUnseen(e)
 }
 
-// staysOurs says whether the lock is ours by what a list shows, or by what a read showed that ran ahead of the list. If no work of
-// ours is on, a stranger may have put an earlier record of ours back.
+// staysOurs says whether we are surely the last holder after a break. Our name in the newest record suffices only during a term, or if
+// that record is our last write: a stranger may have put back an earlier record of ours.
 func (s *step) staysOurs(e Observed) bool {
 	r, v := s.Lock.Record, s.Lock.Version
 	if e.Version.Revision > v.Revision {
 		r, v = e.Record, e.Version
 	}
-	return s.ownerOf(r, v.UID) == Mine && (s.Role == Leading || s.Role == Draining || s.isOurLast(r, v))
+	return s.ownerOf(r, v.UID) == Mine && (s.inTerm() || s.isOurLast(r, v))
 }
 
 // wonder paces writes if a sight shows the object unchanged although the store rejected a write that was
@@ -159,7 +158,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
 			k.changedAt, k.since = s.now, s.now
 			if beaten {
-				k.duration = s.lasts(r)
+				k.duration = s.leaseOf(r)
 			}
 			if owner == Orphaned {
 				k.since = max(k.since, s.spared(r))
@@ -243,7 +242,7 @@ func (s *step) skipped(e Observed) {
 		k.absentSince = 0
 	}
 	owner, was, r := s.ownerOf(e.Record, e.Version.UID), k.shown, e.Record
-	if isBeatOf(r, k.Record) && !isBeatOf(r, was) {
+	if s.source == Stream && sameBoundBeat(r, k.Record) && !sameBoundBeat(r, was) {
 		k.duration, k.beaten = r.Mark.Duration, r // a stranger may have edited it before we read it
 	}
 	held := s.mayBeAtWork(was, k.streamed.UID)
@@ -253,7 +252,7 @@ func (s *step) skipped(e Observed) {
 	if s.mayBeAtWork(r, e.Version.UID) && (k.Record == nil || !k.Record.Bound() || isPutBack(r, k.Record)) {
 		s.undone(r.Mark.Duration)
 	}
-	s.overtaken = owner == Other || owner == Foreign || owner == Orphaned
+	s.overtaken = owner == Other || owner == Foreign || owner == Orphaned || owner == Unowned && s.ofUnknownSession(r)
 	duration := time.Duration(0)
 	switch owner {
 	case Other, Free:
@@ -323,9 +322,10 @@ func (s *step) robbed() {
 	}
 }
 
-// lasts is the duration that counts with a new beat. A list or a read may show the beat later than it was written, and a stranger
-// may have edited the duration in between. The next beat that the stream shows corrects it.
-func (s *step) lasts(r *record.Record) time.Duration {
+// leaseOf is how long the lease of a new beat counts. The stream, and the reply to a write of ours, show a beat as it was written. A
+// list or a read may show it after a stranger shortened it. Then the longest counts: this duration, our own lease, and what the same
+// holder said before. The stream corrects that when it shows this beat as it was written, or the next one.
+func (s *step) leaseOf(r *record.Record) time.Duration {
 	d, l := r.Mark.Duration, &s.Lock
 	if s.source == Stream || s.source == 0 {
 		return d
@@ -336,9 +336,9 @@ func (s *step) lasts(r *record.Record) time.Duration {
 	return max(d, s.observer().LeaseDuration)
 }
 
-// isBeatOf says whether r and another record, which may be nil, are bound and show the same beat.
-func isBeatOf(r, other *record.Record) bool {
-	return r != nil && r.Bound() && other != nil && other.Bound() && sameBeat(r, other)
+// sameBoundBeat says whether both records are bound and show the same beat; either may be nil.
+func sameBoundBeat(a, b *record.Record) bool {
+	return a != nil && a.Bound() && b != nil && b.Bound() && sameBeat(a, b)
 }
 
 func sameBeat(a, b *record.Record) bool {

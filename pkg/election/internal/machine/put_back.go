@@ -32,8 +32,8 @@ func (s *step) putBack(r *record.Record, owner Owner) {
 	}
 }
 
-// undone notes that a stranger undid what a member of ours wrote, which lasts for the duration. Later members may believe what is
-// there now, so what they write says nothing of the electors that claims named.
+// undone: a stranger undid a member's write. We wait for that member for the duration. Members that come later may believe the present
+// record, so a record of theirs without a claim ends no other wait.
 func (s *step) undone(duration time.Duration) {
 	s.worksUntil(s.wholeLease(duration))
 	s.keepTold()
@@ -47,29 +47,31 @@ func (s *step) takes(r *record.Record) bool {
 		r.Transitions == record.NextTransitions(l.Record.Transitions) && r.Token >= record.Token(l.Version.Revision)
 }
 
-// putBackUnseen does the same for what changed during a break of the stream. If the list does not show a later beat than
-// the stream did, or than reads did meanwhile, another member may have taken the lock, and a stranger put it back as we know it.
+// putBackUnseen does for a break of the stream what putBack does for a version that the stream shows. If the list does not show a later
+// beat than the stream did, or than reads did meanwhile, another member may have taken the lock, and a stranger put it back as we know
+// it. So may a foreign elector.
 func (s *step) putBackUnseen(e Observed) {
 	l, r := &s.Lock, e.Record
 	if r == nil || !r.Bound() {
 		return
 	}
-	ours, works := s.ownerOf(r, e.Version.UID) == Mine, s.Role == Leading || s.Role == Draining
+	ours := s.ownerOf(r, e.Version.UID) == Mine
 	switch was := l.shown; {
-	case ours && !works, was == nil, !was.Bound() && r.Claim == nil, isNoLater(was, r):
+	case ours && !s.inTerm(), was == nil, !was.Bound() && r.Claim == nil, isNoLater(was, r):
 	case (l.Version != e.Version || l.Owner == Other) && isNoLater(l.Record, r):
 	default:
 		return
 	}
 	s.undone(l.duration)
-	if s.mayBeForeign() && !s.workedSince(e.Version) && !(ours && works) {
+	if s.mayBeForeign() && !s.knownAtWork(e.Version) && !(ours && s.inTerm()) {
 		s.suspectUnseen()
 	}
 }
 
-// isOurLast says whether a version of the lock is the last write of ours, and nothing before it is unseen.
+// isOurLast says whether a version of the lock is the last write of ours, made onto what the stream had shown. While the write has no
+// answer we know only its beat: a copy of it that a stranger put back passes, too.
 func (s *step) isOurLast(r *record.Record, v record.Version) bool {
-	return s.ownerOf(r, v.UID) == Mine && (v.Revision == s.writes.seamless || s.writes.isOpen(r.Mark.Beat))
+	return s.ownerOf(r, v.UID) == Mine && (v.Revision == s.writes.seamlessAt || s.writes.openSeamless(r.Mark.Beat))
 }
 
 // isNoLater says whether r, which is bound, shows the beat of before, or was put back in place of it.
@@ -92,8 +94,8 @@ func (s *step) membersGone() record.Instant {
 }
 
 // isPutBack says whether a stranger put r, which is bound, in place of a record of a member of ours, which may be at work: an
-// earlier record, or one that names another member. Each take raises the token and the number of transitions; a stranger may
-// have set the latter back.
+// earlier record, or one that names another member. A take by another raises the token and the number of transitions; a stranger may
+// have set the latter back. A member that takes a lock which it still holds raises only the token.
 func isPutBack(before, r *record.Record) bool {
 	switch {
 	case r.Token < before.Token || r.Transitions < before.Transitions:
@@ -101,7 +103,7 @@ func isPutBack(before, r *record.Record) bool {
 	case r.Token > before.Token && r.Transitions > before.Transitions:
 		return false
 	case r.Token > before.Token && r.Holder == "" && before.Claim == nil:
-		return true // whoever released it had taken it at the same number of transitions
+		return true // the release of another term; but the term of a claimer begins with a token of its own
 	}
 	return r.Holder != "" && (r.Holder != before.Holder || before.Mark != nil && r.Mark.Beat < before.Mark.Beat)
 }

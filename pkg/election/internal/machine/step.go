@@ -46,7 +46,7 @@ type step struct {
 	next    record.Instant
 	// failed: this very event says that the runners failed; expired: that the guard stopped the work.
 	failed, expired bool
-	// overtaken: the stream shows that somebody else held the lock before what we know of it.
+	// overtaken: this event shows, late, that somebody else held the lock before the version that we know.
 	overtaken bool
 	// source is how this very event shows the lock; zero if it does not. altered: the event shows a write of
 	// ours that the store did not keep as we sent it.

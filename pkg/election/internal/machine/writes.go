@@ -17,9 +17,8 @@ type writes struct {
 	// first is the number of the first write; zero before. A lower number belongs to a write of an earlier
 	// machine of this incarnation.
 	first uint64
-	// seamless is the revision of the last write of ours that we know to be stored, if the stream or our own writes had shown all
-	// that was before it; zero if not.
-	seamless uint64
+	// seamlessAt is the revision of the last write of ours that we know to be stored, if that was seamless; zero if not.
+	seamlessAt uint64
 	// open are the writes without an answer, or answered with Unknown and not yet passed.
 	open    []write
 	reading bool
@@ -41,7 +40,7 @@ type write struct {
 	token   record.Token
 	// unknown: the driver gave up waiting; it may still be committed.
 	unknown bool
-	// seamless: the stream, or our own writes, had shown all that was before.
+	// seamless: when we asked for it, the stream and our own writes had shown every version up to the one that it replaces.
 	seamless bool
 	// seen: the stream or a read showed it committed before its reply came.
 	seen bool
@@ -88,22 +87,22 @@ func (s *step) put(p Purpose, r record.Record) {
 	if s.Lock.Record != nil {
 		w.onto = s.Lock.Version
 	}
-	w.seamless = s.Lock.Version == s.Lock.streamed || s.Lock.Version.Revision == s.writes.seamless
+	w.seamless = s.Lock.Version == s.Lock.streamed || s.Lock.Version.Revision == s.writes.seamlessAt
 	kept := s.writes.open[max(0, len(s.writes.open)-maxUnknown+1):]
 	s.writes.open = append(slices.Clone(kept), w)
 	s.act(Write{Purpose: p, Record: r, If: w.onto, Beat: w.beat})
 }
 
-// isOpen says whether the write with this number is seamless, and its outcome unknown.
-func (w *writes) isOpen(beat uint64) bool {
+// openSeamless says whether the write with this number is seamless, and has no certain answer yet.
+func (w *writes) openSeamless(beat uint64) bool {
 	return slices.ContainsFunc(w.open, func(o write) bool { return o.beat == beat && o.seamless })
 }
 
-// isStored notes the revision of a write that is stored.
-func (w *writes) isStored(o write, revision uint64) {
-	w.retryAt, w.seamless = 0, 0
+// noteStored notes that the store has the write o, at this revision. Nothing delays the next write any more.
+func (w *writes) noteStored(o write, revision uint64) {
+	w.retryAt, w.seamlessAt = 0, 0
 	if o.seamless {
-		w.seamless = revision
+		w.seamlessAt = revision
 	}
 }
 
@@ -152,7 +151,7 @@ func (s *step) answered(e WriteDone) {
 	switch e.Answer {
 	case Committed:
 		drop()
-		s.writes.isStored(w, e.Version.Revision)
+		s.writes.noteStored(w, e.Version.Revision)
 		if e.Version.Revision > s.Lock.Version.Revision {
 			s.sight(e.Record, e.Version)
 		}
@@ -218,7 +217,7 @@ func (s *step) resolve() {
 		case won && s.altered:
 			s.backOff(0) // it is stored, and is not what was sent: nothing follows from it (rule sending-counts)
 		case won:
-			s.writes.isStored(w, s.Lock.Version.Revision)
+			s.writes.noteStored(w, s.Lock.Version.Revision)
 			s.committed(w, w.asked)
 		}
 	}

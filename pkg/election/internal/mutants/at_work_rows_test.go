@@ -1,7 +1,7 @@
 package mutants_test
 
-// atWorkRows break what members do about work that they cannot see: of who held the lock before them, during a break, or between reads,
-// and of whom a stranger's edit hides.
+// atWorkRows break the waits for work that a member cannot see: of holders before it came, during a break or between reads, and of
+// holders that a stranger's edit hides.
 var atWorkRows = []row{
 	{
 		name: "edited/before-a-list", rule: "observers-clock: what a list shows of a lease may have been edited since it was written",
@@ -25,14 +25,14 @@ var atWorkRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/edited_before_it_was_read",
 	},
 	{
-		name: "edited/lease-before-a-read", rule: "observers-clock: so does the lease",
+		name: "edited/lease-before-a-read", rule: "observers-clock: the lease of a beat counts as the stream first shows it, although a read showed it edited",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "		k.duration, k.beaten = r.Mark.Duration, r //",
 		new:  "		k.beaten = r //",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/edited_before_it_was_read",
 	},
 	{
-		name: "edited/renewal-before-a-read", rule: "observers-clock: so does what keeps the lock alive",
+		name: "edited/renewal-before-a-read", rule: "observers-clock: what keeps a lock alive counts as the stream first shows it, although a read showed it edited",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "		k.duration, k.beaten = r.Mark.Duration, r //",
 		new:  "		k.duration = r.Mark.Duration //",
@@ -41,12 +41,12 @@ var atWorkRows = []row{
 	{
 		name: "edited/since-the-stream", rule: "observers-clock: an edit that the stream shows late changes nothing of a beat that it showed before",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "	if isBeatOf(r, k.Record) && !isBeatOf(r, was) {",
-		new:  "	if isBeatOf(r, k.Record) {",
+		old:  "	if s.source == Stream && sameBoundBeat(r, k.Record) && !sameBoundBeat(r, was) {",
+		new:  "	if s.source == Stream && sameBoundBeat(r, k.Record) {",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/edited_before_it_was_read",
 	},
 	{
-		name: "edited/in-history", rule: "observers-clock: the lease that a read skipped is the one that the stream first showed with its beat",
+		name: "edited/in-history", rule: "observers-clock: the wait for a holder that a read skipped uses the mark that came with its beat",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "		unedited.Mark = was.Mark\n",
 		new:  "",
@@ -55,12 +55,12 @@ var atWorkRows = []row{
 	{
 		name: "overtaken/is-missed", rule: "loss-is-definite: a term ends once the stream shows that another held the lock, whatever a read showed",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "	s.overtaken = owner == Other || owner == Foreign || owner == Orphaned\n",
+		old:  "	s.overtaken = owner == Other || owner == Foreign || owner == Orphaned || owner == Unowned && s.ofUnknownSession(r)\n",
 		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/overtaken_between_reads",
 	},
 	{
-		name: "overtaken/by-a-member", rule: "loss-is-definite: so it does if a member of ours held it",
+		name: "overtaken/by-a-member", rule: "loss-is-definite: a term ends once the stream shows that a member of ours held the lock, whatever a read showed",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "	s.overtaken = owner == Other || owner == Foreign",
 		new:  "	s.overtaken = owner == Foreign",
@@ -95,7 +95,7 @@ var atWorkRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/robbed_of_what_nobody_sees",
 	},
 	{
-		name: "unseen/put-in-place-of-the-unknown", rule: "unknown-is-waited-out: so it may be if a stranger puts a member's record in its place",
+		name: "unseen/put-in-place-of-the-unknown", rule: "unknown-is-waited-out: a foreign elector may have held a lock without an owner, although a stranger puts a member's record in its place",
 		file: "pkg/election/internal/machine/put_back.go",
 		old:  "		s.suspectUnknown(l.since)\n",
 		new:  "",
@@ -109,18 +109,39 @@ var atWorkRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
-		name: "unseen/beside-our-own", rule: "claim-and-wait: who was the last holder suspects nobody",
+		name: "unseen/beside-our-own", rule: "claim-and-wait: the last holder of a lock suspects no other owner",
 		file: "pkg/election/internal/machine/foreign_unseen.go",
 		old:  " || s.Lock.Owner == Unowned && !s.waitedOut() {",
 		new:  " {",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
-		name: "unseen/put-back-foreign", rule: "claim-and-wait: who may have held a lock since a record that a stranger put back is waited for",
+		name: "unseen/put-back-foreign", rule: "claim-and-wait: if a stranger puts a foreign record back, members wait for whoever held the lock since",
 		file: "pkg/election/internal/machine/foreign.go",
 		old:  "	if before != nil && isForeignPutBack(before, r) {",
 		new:  "	if false {",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/foreign_put_back",
+	},
+	{
+		name: "unseen/renamed", rule: "claim-and-wait: a stranger who renames one of us puts no foreign record back",
+		file: "pkg/election/internal/machine/foreign_unseen.go",
+		old:  "	case record.OurForm(before.Holder):\n",
+		new:  "	case false:\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/foreign_put_back",
+	},
+	{
+		name: "overtaken/by-an-unseen-session", rule: "loss-is-definite: a term ends once the stream shows that somebody of an unseen session held the lock",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  " || owner == Unowned && s.ofUnknownSession(r)\n",
+		new:  "\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/overtaken_between_reads",
+	},
+	{
+		name: "overtaken/in-a-list", rule: "loss-is-definite: a list that is older than a read may show that another held the lock in between",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "			s.missed(e)\n			s.skipped(e)\n",
+		new:  "			s.missed(e)\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/overtaken_between_reads",
 	},
 	{
 		name: "unseen/old-release", rule: "claim-and-wait: a release is not older than the renewal before it",
@@ -139,21 +160,21 @@ var atWorkRows = []row{
 	{
 		name: "unseen/beside-a-member", rule: "claim-and-wait: a member's record that a stranger put back during a break hides foreign electors",
 		file: "pkg/election/internal/machine/put_back.go",
-		old:  "	if s.mayBeForeign() && !s.workedSince(e.Version) && !(ours && works) {",
+		old:  "	if s.mayBeForeign() && !s.knownAtWork(e.Version) && !(ours && s.inTerm()) {",
 		new:  "	if false {",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/put_back_during_a_break",
 	},
 	{
 		name: "unseen/beside-our-work", rule: "claim-and-wait: no term of ours carries a claim",
 		file: "pkg/election/internal/machine/put_back.go",
-		old:  " && !(ours && works) {",
+		old:  " && !(ours && s.inTerm()) {",
 		new:  " {",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/break_beside_our_work",
 	},
 	{
 		name: "unseen/behind-our-own", rule: "unknown-is-waited-out: a record of our own that is shown after a break hides others, if no work of ours is on",
 		file: "pkg/election/internal/machine/put_back.go",
-		old:  "	case ours && !works, was == nil,",
+		old:  "	case ours && !s.inTerm(), was == nil,",
 		new:  "	case was == nil,",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/put_back_during_a_break",
 	},
@@ -167,7 +188,7 @@ var atWorkRows = []row{
 	{
 		name: "unseen/behind-a-write-onto-a-read", rule: "unknown-is-waited-out: a write of ours onto what only a read had shown hides what was before",
 		file: "pkg/election/internal/machine/writes.go",
-		old:  "	w.seamless = s.Lock.Version == s.Lock.streamed || s.Lock.Version.Revision == s.writes.seamless\n",
+		old:  "	w.seamless = s.Lock.Version == s.Lock.streamed || s.Lock.Version.Revision == s.writes.seamlessAt\n",
 		new:  "	w.seamless = true\n",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/put_back_during_a_break",
 	},
@@ -188,12 +209,12 @@ var atWorkRows = []row{
 	{
 		name: "put-back/release-of-another-term", rule: "unknown-is-waited-out: a release at the transitions that we know, with another token, is that of another term",
 		file: "pkg/election/internal/machine/put_back.go",
-		old:  "	case r.Token > before.Token && r.Holder == \"\" && before.Claim == nil:\n		return true // whoever released it had taken it at the same number of transitions\n",
+		old:  "	case r.Token > before.Token && r.Holder == \"\" && before.Claim == nil:\n		return true // the release of another term; but the term of a claimer begins with a token of its own\n",
 		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/put_back_during_a_break",
 	},
 	{
-		name: "put-back/told-by-who-believes-it", rule: "claim-and-wait: who believes what a stranger put back tells nothing of foreign electors",
+		name: "put-back/told-by-who-believes-it", rule: "claim-and-wait: a member that believes a put-back record tells nothing of foreign electors",
 		file: "pkg/election/internal/machine/put_back.go",
 		old:  "	s.keepTold()\n",
 		new:  "",

@@ -20,6 +20,8 @@ type Lock struct {
 	withheld bool
 	// unheeded: we reported that we do not obey the request in its record (rule forced-handover).
 	unheeded bool
+	// seamless: the version that we know is a write of ours, and the stream or our own writes had shown all that was before it.
+	seamless bool
 	// Record is nil when there is no object.
 	Record  *record.Record
 	Version record.Version

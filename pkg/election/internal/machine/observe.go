@@ -144,6 +144,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		owner = Free
 	}
 	k.Record, k.Version, k.Owner, k.at = r, v, owner, s.now
+	k.seamless = k.seamless && v == before.Version
 	k.unheeded = k.unheeded && sameRequest(before.Record, r)
 	s.writes.baffled = false
 	if before.Record == nil || r == nil || before.Record.Mark == nil || r.Mark == nil || !sameBeat(before.Record, r) {

@@ -71,7 +71,7 @@ func (s *step) putBackUnseen(e Observed) {
 // isOurLast says whether a version of the lock is the last write of ours, made onto what the stream had shown. While the write has no
 // answer we know only its beat: a copy of it that a stranger put back passes, too.
 func (s *step) isOurLast(r *record.Record, v record.Version) bool {
-	return s.ownerOf(r, v.UID) == Mine && (v.Revision == s.writes.seamlessAt || s.writes.openSeamless(r.Mark.Beat))
+	return s.ownerOf(r, v.UID) == Mine && (s.Lock.seamless && v == s.Lock.Version || s.writes.openSeamless(r.Mark.Beat))
 }
 
 // isNoLater says whether r, which is bound, shows the beat of before, or was put back in place of it.

@@ -17,8 +17,6 @@ type writes struct {
 	// first is the number of the first write; zero before. A lower number belongs to a write of an earlier
 	// machine of this incarnation.
 	first uint64
-	// seamlessAt is the revision of the last write of ours that we know to be stored, if that was seamless; zero if not.
-	seamlessAt uint64
 	// open are the writes without an answer, or answered with Unknown and not yet passed.
 	open    []write
 	reading bool
@@ -87,7 +85,7 @@ func (s *step) put(p Purpose, r record.Record) {
 	if s.Lock.Record != nil {
 		w.onto = s.Lock.Version
 	}
-	w.seamless = s.Lock.Version == s.Lock.streamed || s.Lock.Version.Revision == s.writes.seamlessAt
+	w.seamless = s.Lock.Version == s.Lock.streamed || s.Lock.seamless
 	kept := s.writes.open[max(0, len(s.writes.open)-maxUnknown+1):]
 	s.writes.open = append(slices.Clone(kept), w)
 	s.act(Write{Purpose: p, Record: r, If: w.onto, Beat: w.beat})
@@ -99,10 +97,10 @@ func (w *writes) openSeamless(beat uint64) bool {
 }
 
 // noteStored notes that the store has the write o, at this revision. Nothing delays the next write any more.
-func (w *writes) noteStored(o write, revision uint64) {
-	w.retryAt, w.seamlessAt = 0, 0
-	if o.seamless {
-		w.seamlessAt = revision
+func (s *step) noteStored(o write, revision uint64) {
+	s.writes.retryAt = 0
+	if revision == s.Lock.Version.Revision {
+		s.Lock.seamless = o.seamless
 	}
 }
 
@@ -151,10 +149,10 @@ func (s *step) answered(e WriteDone) {
 	switch e.Answer {
 	case Committed:
 		drop()
-		s.writes.noteStored(w, e.Version.Revision)
 		if e.Version.Revision > s.Lock.Version.Revision {
 			s.sight(e.Record, e.Version)
 		}
+		s.noteStored(w, e.Version.Revision)
 		s.resolve()
 		s.committed(w, e.Sent)
 	case Conflicted:
@@ -217,7 +215,7 @@ func (s *step) resolve() {
 		case won && s.altered:
 			s.backOff(0) // it is stored, and is not what was sent: nothing follows from it (rule sending-counts)
 		case won:
-			s.writes.noteStored(w, s.Lock.Version.Revision)
+			s.noteStored(w, s.Lock.Version.Revision)
 			s.committed(w, w.asked)
 		}
 	}

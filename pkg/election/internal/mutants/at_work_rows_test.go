@@ -188,7 +188,7 @@ var atWorkRows = []row{
 	{
 		name: "unseen/behind-a-write-onto-a-read", rule: "unknown-is-waited-out: a write of ours onto what only a read had shown hides what was before",
 		file: "pkg/election/internal/machine/writes.go",
-		old:  "	w.seamless = s.Lock.Version == s.Lock.streamed || s.Lock.Version.Revision == s.writes.seamlessAt\n",
+		old:  "	w.seamless = s.Lock.Version == s.Lock.streamed || s.Lock.seamless\n",
 		new:  "	w.seamless = true\n",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/put_back_during_a_break",
 	},

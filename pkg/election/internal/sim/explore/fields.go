@@ -62,7 +62,6 @@ var fields = map[string]field{
 	"State.alarmed":          {class: leftOut}, // keeps reports from repeating
 	"State.preferredSince":   {class: leftOut}, // for locks shared with Istio
 	"writes.first":           {class: leftOut}, // for claims
-	"writes.seamlessAt":      {class: order},
 	"writes.silentSince":     {class: leftOut}, // for terms that fail open
 	"State.sightless":        {sessions: true},
 	"State.disowned":         {sessions: true},

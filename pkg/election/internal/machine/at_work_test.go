@@ -18,7 +18,8 @@ func TestNobodyElseIsAtWork(t *testing.T) {
 	const seeds = 12_000
 	var all tally
 	for seed := range uint64(seeds) {
-		m := watched(seed)
+		m := newNewcomer(seed)
+		m.run(seed)
 		all.add(m.tally)
 		if m.verdict != "" {
 			t.Fatalf("seed %d: %s; sight %v, bootstrap %v\n%s", seed, m.verdict, m.e.cfg.Sight, m.e.cfg.Bootstrap, m.crowd)
@@ -73,13 +74,6 @@ type newcomer struct {
 	shown int
 }
 
-// watched runs one schedule.
-func watched(seed uint64) *newcomer {
-	m := newNewcomer(seed)
-	m.run(seed)
-	return m
-}
-
 func newNewcomer(seed uint64) *newcomer {
 	r := rand.New(rand.NewPCG(seed, 1))
 	c := newCrowd(r)
@@ -97,6 +91,7 @@ func newNewcomer(seed uint64) *newcomer {
 	return m
 }
 
+// run runs one schedule.
 func (m *newcomer) run(seed uint64) {
 	r := m.Rand
 	delivery := one(r, []string{"prompt", "read", "list"})

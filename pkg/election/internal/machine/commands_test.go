@@ -95,10 +95,10 @@ func init() {
 		"edit":   edit,
 		"delete": func(e *environment, _ string, _ arguments) { e.write(nil) },
 		"back": func(e *environment, first string, _ arguments) {
-			e.write(e.history[uint64(arguments{"rev": first}.number("rev", 0))].record)
+			e.write(e.was(first).record)
 		},
 		"restored": func(e *environment, first string, _ arguments) {
-			was := e.history[uint64(arguments{"rev": first}.number("rev", 0))]
+			was := e.was(first)
 			e.object, e.version, e.pending = was.record, was.version, nil
 		},
 		"restore": func(e *environment, first string, _ arguments) {
@@ -107,7 +107,7 @@ func init() {
 		"stream": func(e *environment, first string, _ arguments) {
 			shown := entry{record: e.object, version: e.version}
 			if first != "" {
-				shown = e.history[uint64(arguments{"rev": first}.number("rev", 0))]
+				shown = e.was(first)
 			}
 			e.step(Observed{Source: Stream, Record: shown.record, Version: shown.version, Jitter: e.jitter})
 		},
@@ -173,6 +173,15 @@ func init() {
 			}
 		},
 	}
+}
+
+// was is what was stored at a revision.
+func (e *environment) was(revision string) entry {
+	of, known := e.history[uint64(arguments{"rev": revision}.number("rev", 0))]
+	if !known {
+		panic("nothing was stored at revision " + revision)
+	}
+	return of
 }
 
 func (e *environment) sent(a arguments, otherwise record.Instant) record.Instant {

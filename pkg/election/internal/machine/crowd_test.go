@@ -273,40 +273,43 @@ func (c *crowd) stranger() bool {
 	case c.store.cfg.Bootstrap == BootstrapImmediate && (what == "empty" || what == "delete" || what == "back" && back.record.Untouched()):
 		return false
 	case what == "back":
-		edited := *back.record
-		c.put(&edited, "a stranger puts "+at(back.version)+" back").copied = true
+		c.putBack(back.entry)
 		return true
 	case r == nil, r.Mark == nil && (what == "duration" || what == "token"):
 		return false
 	}
 	edited := *r
-	what = "a stranger: " + what
 	switch what {
-	case "a stranger: delete":
-		c.put(nil, what)
+	case "delete":
+		c.put(nil, "a stranger deletes")
 		return true
-	case "a stranger: empty":
+	case "empty":
 		edited = record.Record{}
-	case "a stranger: unreadable":
+	case "unreadable":
 		edited.Unreadable = "json"
-	case "a stranger: blank":
+	case "blank":
 		edited.Holder = ""
-	case "a stranger: duration":
+	case "duration":
 		m := *r.Mark
 		edited.Duration, m.Duration, edited.Mark = time.Second, time.Second, &m
-	case "a stranger: token":
+	case "token":
 		edited.Token /= 2
 	}
-	c.put(&edited, what)
+	c.put(&edited, "a stranger: "+what)
 	return true
+}
+
+// putBack has a stranger put an earlier version back.
+func (c *crowd) putBack(e entry) {
+	r := *e.record
+	c.put(&r, "a stranger puts "+at(e.version)+" back").copied = true
 }
 
 // putBackOf has a stranger put the member's last record back.
 func (c *crowd) putBackOf(member string) {
 	for _, w := range slices.Backward(c.past) {
 		if holder(w.record) == member {
-			edited := *w.record
-			c.put(&edited, "a stranger puts "+at(w.version)+" back").copied = true
+			c.putBack(w.entry)
 			return
 		}
 	}

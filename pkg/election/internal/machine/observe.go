@@ -324,8 +324,8 @@ func (s *step) robbed() {
 }
 
 // leaseOf is how long the lease of a new beat counts. The stream, and the reply to a write of ours, show a beat as it was written. A
-// list or a read may show it after a stranger shortened it. Then the longest counts: this duration, our own lease, and what the same
-// holder said before. The stream corrects that when it shows this beat as it was written, or the next one.
+// list or a read may show it after a stranger shortened it. Then the longest counts: this duration, the longest lease that members
+// publish, and what the same holder said before. The stream corrects that when it shows this beat as it was written, or the next one.
 func (s *step) leaseOf(r *record.Record) time.Duration {
 	d, l := r.Mark.Duration, &s.Lock
 	if s.source == Stream || s.source == 0 {

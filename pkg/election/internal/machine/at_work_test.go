@@ -67,8 +67,9 @@ type newcomer struct {
 	took    record.Version
 	verdict string
 	tally   tally
-	reads   bool // it has asked for a read
-	blind   bool // planted: the stream shows it nothing that others hold
+	reads   bool           // it has asked for a read
+	stopsAt record.Instant // its work has stopped then; zero if none is to stop
+	blind   bool           // planted: the stream shows it nothing that others hold
 	// came: it has listed the lock. shown is how much of the past its stream has shown.
 	came  bool
 	shown int
@@ -209,10 +210,21 @@ func (m *newcomer) see(s Source, of entry) {
 
 // pass lets time go by.
 func (m *newcomer) pass(to record.Instant) {
-	for m.came && m.e.wake != 0 && m.e.wake <= to {
-		m.at(max(m.e.now, m.e.wake))
-		m.e.wake = 0
-		m.step(Tick{})
+	for m.came {
+		wakes := m.e.wake != 0 && m.e.wake <= to && (m.stopsAt == 0 || m.e.wake < m.stopsAt)
+		switch {
+		case wakes:
+			m.at(max(m.e.now, m.e.wake))
+			m.e.wake = 0
+			m.step(Tick{})
+			continue
+		case m.stopsAt != 0 && m.stopsAt <= to:
+			m.at(max(m.e.now, m.stopsAt))
+			m.stopsAt = 0
+			m.step(RunnersStopped{})
+			continue
+		}
+		break
 	}
 	m.at(to)
 }
@@ -232,8 +244,8 @@ func (m *newcomer) step(event Event) {
 	case w != nil:
 		m.e.pending = nil
 		m.step(m.write(w))
-	case m.e.state.Role == Draining && !m.e.state.Drain.Stopped:
-		m.step(RunnersStopped{})
+	case m.e.state.Role == Draining && !m.e.state.Drain.Stopped && m.stopsAt == 0:
+		m.stopsAt = m.e.now.Add(one(m.Rand, []time.Duration{0, time.Millisecond, time.Second, 3 * time.Second}))
 	case m.reads:
 		m.reads = false
 		m.see(ReadBack, m.newest())

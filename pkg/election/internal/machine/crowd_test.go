@@ -267,6 +267,9 @@ func (c *crowd) stranger() bool {
 	r := c.store.object
 	what := one(c.Rand, []string{"back", "back", "back", "empty", "delete", "label", "unreadable", "blank", "duration", "token"})
 	back := one(c.Rand, c.past)
+	if c.IntN(2) == 0 {
+		back = one(c.Rand, c.past[max(0, len(c.past)-4):])
+	}
 	switch {
 	case what == "back" && back.record == nil:
 		return false

@@ -118,11 +118,24 @@ type suspect struct {
 	nameless bool
 }
 
+// unseenAt is when an elector of which we know nothing may have renewed last; zero for none.
+func (s *step) unseenAt() (at record.Instant) {
+	for _, o := range s.lasting() {
+		if o.nameless {
+			at = max(at, o.at)
+		}
+	}
+	return at
+}
+
 // maxSuspects bounds the memory of foreign electors that held the lock one after another.
 const maxSuspects = 8
 
 // suspect remembers a foreign elector that we saw just now, itself or in a claim.
 func (s *step) suspect(now suspect) {
+	if now.told || now.at == 0 {
+		now.at = max(now.at, s.now)
+	}
 	same := func(o suspect) bool { return o.Identity == now.Identity && o.nameless == now.nameless }
 	others := s.lasting()
 	if i := slices.IndexFunc(others, same); i >= 0 && now.told { // a claim that is shown late does not undo what we saw since
@@ -133,7 +146,6 @@ func (s *step) suspect(now suspect) {
 	if len(others) >= maxSuspects {
 		others = []suspect{s.asOne(others)}
 	}
-	now.at = max(now.at, s.now)
 	s.foreigners().suspects = append(others, now)
 }
 
@@ -229,7 +241,7 @@ func (s *step) seeForeign(r, before *record.Record) {
 	s.seeLeftoverClaim(r, before)
 	s.seeLeftoverMark(r, before)
 	if before != nil && isForeignPutBack(before, r) {
-		s.suspectUnseen()
+		s.suspectUnseen(s.now)
 	}
 	s.suspect(suspect{
 		Claim: record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)},

@@ -10,29 +10,31 @@ import (
 // missedForeign: a break of the stream hid how the lock came to what a list shows. Another foreign elector may have held it during the
 // break and still be at work. That elector may also write the next release, so a release does not prove that it has stopped.
 func (s *step) missedForeign(e Observed) {
-	shown := s.Lock.shown
-	if s.knownAtWork(e.Version) {
-		return
+	l, r := &s.Lock, e.Record
+	renews := func(known *record.Record, uid string) bool {
+		return known != nil && uid == e.Version.UID && known.Holder == r.Holder && known.Transitions == r.Transitions && known.Renewed.Before(r.Renewed)
 	}
-	if s.ownerOf(e.Record, e.Version.UID) != Foreign || shown != nil && s.Lock.streamed.UID == e.Version.UID &&
-		shown.Holder == e.Record.Holder && shown.Transitions == e.Record.Transitions && shown.Renewed.Before(e.Record.Renewed) {
-		return
+	switch {
+	case s.beforeTerm(e.Version), s.ownerOf(r, e.Version.UID) != Foreign:
+	case !renews(l.shown, l.streamed.UID), l.Version != e.Version && l.Owner == Foreign && !renews(l.Record, l.Version.UID):
+		s.suspectUnseen(s.now)
 	}
-	s.suspectUnseen()
 }
 
-// knownAtWork says whether a term of ours is on, and we already know this version of the lock or a newer one. What the stream has not
-// shown before that version was before our term: a term begins only once the stream has shown what it began on.
-func (s *step) knownAtWork(v record.Version) bool {
-	return s.inTerm() && v.Revision <= s.Lock.Version.Revision
+// beforeTerm says whether a term of ours is on, and the version of the lock is none that came after it had begun. A term begins only
+// once the stream has shown all that was before, so such a version hides nothing. The token is no lower than the version that the take
+// replaced (rule tokens-rise).
+func (s *step) beforeTerm(v record.Version) bool {
+	return s.inTerm() && v.Revision <= uint64(s.Term.Token) // #nosec G115 -- tokens are not negative
 }
 
 // inTerm says whether a term of ours is on, or its work is being stopped.
 func (s *step) inTerm() bool { return s.Role == Leading || s.Role == Draining }
 
-// suspectUnseen notes that a foreign elector of which we know nothing may be at work.
-func (s *step) suspectUnseen() {
-	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}, nameless: true})
+// suspectUnseen notes that a foreign elector of which we know nothing may have renewed last at the instant, and may be at work.
+func (s *step) suspectUnseen(at record.Instant) {
+	lasts := max(s.cfg.Timing.LeaseDuration, min(s.Lock.duration, foreignMaxDuration))
+	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: lasts}, nameless: true, at: max(at, s.unseenAt())})
 }
 
 // suspectUnknown: the lock had no known owner since an instant, and now it has one. A foreign elector may have held it, and may be at
@@ -41,10 +43,7 @@ func (s *step) suspectUnknown(since record.Instant) {
 	if !s.mayBeForeign() || s.Lock.Owner == Unowned && !s.waitedOut() { // we were its last holder, or nobody ever held it
 		return
 	}
-	t := s.observer()
-	if s.now < since.Add(t.ObserverWait(s.cfg.Foreign.WaitedOut(t.LeaseDuration, s.Lock.duration))) {
-		s.suspectUnseen()
-	}
+	s.suspectUnseen(since)
 }
 
 // isForeignPutBack says whether a stranger put r, a foreign elector's, in place of a later record. Then its holder may release it

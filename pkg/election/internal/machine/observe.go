@@ -18,6 +18,7 @@ func (s *step) observe(e Observed) {
 			s.Lock.absentSince = e.AbsentSince
 		}
 		s.streamed(e)
+		s.doubt(e)
 		return
 	}
 	known := s.Lock.Version
@@ -66,6 +67,18 @@ func (s *step) observe(e Observed) {
 	s.resolve()
 }
 
+// doubt is called at first sight. If the lock is ours by a write that an earlier machine of this incarnation made before its last one, a
+// stranger may have put it back.
+func (s *step) doubt(e Observed) {
+	if s.Lock.Owner != Mine || e.Record.Mark.Beat == s.writes.last {
+		return
+	}
+	s.undone(s.Lock.duration)
+	if s.mayBeForeign() {
+		s.suspectUnseen(s.now)
+	}
+}
+
 // streamed notes what the stream or a list shows. A stranger may edit a mark after its beat. So we keep the mark that came with the
 // beat (rule observers-clock).
 func (s *step) streamed(e Observed) {
@@ -81,6 +94,13 @@ func (s *step) streamed(e Observed) {
 // caughtUp: the stream shows what a reply or a read had shown before. By now the stream has shown all older
 // versions that it will ever show.
 func (s *step) caughtUp(e Observed) {
+	k := &s.Lock
+	if s.source == Stream && sameBoundBeat(e.Record, k.Record) && !sameBoundBeat(e.Record, k.shown) {
+		k.duration = e.Record.Mark.Duration // as it was written
+	}
+	if s.source == Stream && k.Owner == Foreign && k.shown != nil && k.streamed.UID == e.Version.UID && isForeignPutBack(k.shown, e.Record) {
+		s.suspectUnseen(s.now)
+	}
 	switch s.Lock.Owner {
 	case Other, Free:
 		if !s.Lock.foreignRelease && e.Version != s.Lock.streamed {
@@ -264,7 +284,12 @@ func (s *step) skipped(e Observed) {
 		}
 	case Foreign:
 		duration = foreignDuration(r)
-		s.robbed()
+		if was == nil || s.ownerOf(was, k.streamed.UID) == Unowned {
+			s.robbed() // what was before has no owner that we know
+		}
+		if was != nil && k.streamed.UID == e.Version.UID && isForeignPutBack(was, r) {
+			s.suspectUnseen(s.now)
+		}
 		s.seeForeign(r, nil)
 	case Orphaned: // it has certainly stopped
 		s.validity.until = 0

@@ -63,15 +63,15 @@ func (s *step) putBackUnseen(e Observed) {
 		return
 	}
 	s.undone(l.duration)
-	if s.mayBeForeign() && !s.knownAtWork(e.Version) && !(ours && s.inTerm()) {
-		s.suspectUnseen()
+	if s.mayBeForeign() && !s.beforeTerm(e.Version) && !(ours && s.inTerm()) {
+		s.suspectUnseen(s.now)
 	}
 }
 
 // isOurLast says whether a version of the lock is the last write of ours, made onto what the stream had shown. While the write has no
-// answer we know only its beat: a copy of it that a stranger put back passes, too.
+// answer we know only its beat: a copy of it that a stranger put back passes, too, for as long as no member can have taken the lock.
 func (s *step) isOurLast(r *record.Record, v record.Version) bool {
-	return s.ownerOf(r, v.UID) == Mine && (s.Lock.seamless && v == s.Lock.Version || s.writes.openSeamless(r.Mark.Beat))
+	return s.ownerOf(r, v.UID) == Mine && (s.Lock.seamless && v == s.Lock.Version || s.writes.openSeamless(r.Mark.Beat, s.now.Add(-s.cfg.Timing.Validity())))
 }
 
 // isNoLater says whether r, which is bound, shows the beat of before, or was put back in place of it.

@@ -91,9 +91,9 @@ func (s *step) put(p Purpose, r record.Record) {
 	s.act(Write{Purpose: p, Record: r, If: w.onto, Beat: w.beat})
 }
 
-// openSeamless says whether the write with this number is seamless, and has no certain answer yet.
-func (w *writes) openSeamless(beat uint64) bool {
-	return slices.ContainsFunc(w.open, func(o write) bool { return o.beat == beat && o.seamless })
+// openSeamless says whether the write with this number is seamless, was asked for after an instant, and has no certain answer yet.
+func (w *writes) openSeamless(beat uint64, after record.Instant) bool {
+	return slices.ContainsFunc(w.open, func(o write) bool { return o.beat == beat && o.seamless && o.asked > after })
 }
 
 // noteStored notes that the store has the write o, at this revision. Nothing delays the next write any more.
@@ -215,6 +215,9 @@ func (s *step) resolve() {
 		case won && s.altered:
 			s.backOff(0) // it is stored, and is not what was sent: nothing follows from it (rule sending-counts)
 		case won:
+			if s.source != Stream {
+				w.seamless = false // it may be a copy that a stranger put back: only a reply and the stream tell the revision
+			}
 			s.noteStored(w, s.Lock.Version.Revision)
 			s.committed(w, w.asked)
 		}

@@ -187,8 +187,8 @@ var foreignRows = []row{
 	{
 		name: "foreign/older-than-the-term", rule: "claim-and-wait: a term begins only once the stream has shown all that came before it",
 		file: "pkg/election/internal/machine/foreign_unseen.go",
-		old:  "return s.inTerm() && v.Revision <= s.Lock.Version.Revision",
-		new:  "return false",
+		old:  "	return s.inTerm() && v.Revision <= uint64(s.Term.Token)",
+		new:  "	return false",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/older_list_in_a_term",
 	},
 	{

@@ -19,8 +19,8 @@ var weatherRows = []row{
 	{
 		name: "outage/sights-are-answers", rule: "open-until-a-no: what the watch shows is no answer to a request that hangs",
 		file: "pkg/election/internal/machine/writes.go",
-		old:  "		case won:\n			s.noteStored(",
-		new:  "		case won:\n			s.writes.hears()\n			s.noteStored(",
+		old:  "		case won:\n			if s.source",
+		new:  "		case won:\n			s.writes.hears()\n			if s.source",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{

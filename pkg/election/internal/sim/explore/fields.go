@@ -112,8 +112,10 @@ func lease(t record.Timing) int { return ticks(t.LeaseDuration) }
 
 func leading(s *machine.State) bool { return s.Role == machine.Leading }
 
+func working(s *machine.State) bool { return s.Role == machine.Leading || s.Role == machine.Draining }
+
 func holds(s *machine.State) bool {
-	return s.Role == machine.Leading || s.Role == machine.Draining || s.Lock.Owner == machine.Mine
+	return working(s) || s.Lock.Owner == machine.Mine
 }
 
 func owned(s *machine.State) bool {

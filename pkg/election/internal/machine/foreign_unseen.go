@@ -49,13 +49,8 @@ func (s *step) suspectUnknown(since record.Instant) {
 // isForeignPutBack says whether a stranger put r, a foreign elector's, in place of a later record. Then its holder may release it
 // while another elector is at work. Each take by another elector raises the number of transitions, each renewal the time.
 func isForeignPutBack(before, r *record.Record) bool {
-	switch {
-	case before.Untouched() || r.Transitions > before.Transitions:
-		return false
-	case r.Transitions < before.Transitions:
-		return true
-	case record.OurForm(before.Holder):
-		return false // a stranger renamed one of us
+	if before.Untouched() || r.Transitions > before.Transitions || record.OurForm(before.Holder) {
+		return false // the last is one of us, which a stranger renamed, or which we saw robbed
 	}
 	return r.Holder != before.Holder || r.Renewed.Before(before.Renewed)
 }

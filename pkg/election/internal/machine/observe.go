@@ -123,22 +123,16 @@ func (s *step) missed(e Observed) {
 		k.since = s.now
 	}
 	k.absentSince = 0 // somebody may have created, taken and deleted the lock meanwhile
-	if !s.staysOurs(e) {
+	newest := k.Owner
+	if e.Version.Revision > k.Version.Revision {
+		newest = s.ownerOf(e.Record, e.Version.UID)
+	}
+	if newest != Mine {
 		s.validity.until = 0 // we were not necessarily its last holder
 	}
 	s.unheard() // a claim may be a new one from the same elector
 	s.missedForeign(e)
 	s.putBackUnseen(e)
-}
-
-// staysOurs says whether we are surely the last holder after a break. Our name in the newest record suffices only during a term, or if
-// that record is our last write: a stranger may have put back an earlier record of ours.
-func (s *step) staysOurs(e Observed) bool {
-	r, v := s.Lock.Record, s.Lock.Version
-	if e.Version.Revision > v.Revision {
-		r, v = e.Record, e.Version
-	}
-	return s.ownerOf(r, v.UID) == Mine && (s.inTerm() || s.isOurLast(r, v))
 }
 
 // wonder paces writes if a sight shows the object unchanged although the store rejected a write that was
@@ -178,13 +172,11 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		// with it. If the holder's session came or went, the owner changes, but the beat does not.
 		if beaten := !sameObject || !before.held() || !sameBeat(before.Record, r); beaten || before.Owner != owner {
 			k.changedAt, k.since = s.now, s.now
-			if beaten {
-				k.duration = s.leaseOf(r)
-			}
 			if owner == Orphaned {
 				k.since = max(k.since, s.spared(r))
 			}
 			if beaten {
+				k.duration = s.leaseOf(r)
 				k.beaten = r
 				s.seeClaim(r, v)
 			}
@@ -348,12 +340,12 @@ func (s *step) robbed() {
 	}
 }
 
-// leaseOf is how long the lease of a new beat counts. The stream, and the reply to a write of ours, show a beat as it was written. A
-// list or a read may show it after a stranger shortened it. Then the longest counts: this duration, the longest lease that members
+// leaseOf is how long the lease of a new beat counts. The stream shows a beat as it was written. A list or a read may show it after a
+// stranger shortened it. Then the longest counts: this duration, the longest lease that members
 // publish, and what the same holder said before. The stream corrects that when it shows this beat as it was written, or the next one.
 func (s *step) leaseOf(r *record.Record) time.Duration {
 	d, l := r.Mark.Duration, &s.Lock
-	if s.source == Stream || s.source == 0 {
+	if s.source == Stream {
 		return d
 	}
 	if was := l.beaten; was != nil && was.Mark.Identity == r.Mark.Identity {

@@ -118,16 +118,6 @@ type suspect struct {
 	nameless bool
 }
 
-// unseenAt is when an elector of which we know nothing may have renewed last; zero for none.
-func (s *step) unseenAt() (at record.Instant) {
-	for _, o := range s.lasting() {
-		if o.nameless {
-			at = max(at, o.at)
-		}
-	}
-	return at
-}
-
 // maxSuspects bounds the memory of foreign electors that held the lock one after another.
 const maxSuspects = 8
 
@@ -138,9 +128,11 @@ func (s *step) suspect(now suspect) {
 	}
 	same := func(o suspect) bool { return o.Identity == now.Identity && o.nameless == now.nameless }
 	others := s.lasting()
-	if i := slices.IndexFunc(others, same); i >= 0 && now.told { // a claim that is shown late does not undo what we saw since
-		now.Duration, now.at = max(now.Duration, others[i].Duration), max(now.at, others[i].at)
-		now.told, now.by = others[i].told, max(now.by, others[i].by)
+	if i := slices.IndexFunc(others, same); i >= 0 {
+		now.at = max(now.at, others[i].at)
+		if now.told { // a claim that is shown late does not undo what we saw since
+			now.Duration, now.told, now.by = max(now.Duration, others[i].Duration), others[i].told, max(now.by, others[i].by)
+		}
 	}
 	others = slices.DeleteFunc(others, same)
 	if len(others) >= maxSuspects {

@@ -366,6 +366,15 @@ func TestManySuspectsAreOne(t *testing.T) {
 		e.state = s.State
 		waits(t, e, slowest)
 	})
+	t.Run("one of which we know nothing was suspected later", func(t *testing.T) {
+		e := newEnvironment(io.Discard)
+		e.run("member m1")
+		s := newStep(e.cfg, e.state, e.now)
+		s.suspectUnseen(e.now)
+		s.suspectUnseen(e.now.Add(-50 * time.Second))
+		e.state = s.State
+		waits(t, e, e.now.Add(e.cfg.Timing.ObserverWait(60*time.Second)))
+	})
 	t.Run("the latest has the name of the others", func(t *testing.T) {
 		e := fill()
 		slowest := e.now.Add(e.cfg.Timing.ObserverWait(1000 * time.Second))

@@ -33,8 +33,7 @@ func (s *step) inTerm() bool { return s.Role == Leading || s.Role == Draining }
 
 // suspectUnseen notes that a foreign elector of which we know nothing may have renewed last at the instant, and may be at work.
 func (s *step) suspectUnseen(at record.Instant) {
-	lasts := max(s.cfg.Timing.LeaseDuration, min(s.Lock.duration, foreignMaxDuration))
-	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: lasts}, nameless: true, at: max(at, s.unseenAt())})
+	s.suspect(suspect{Claim: record.Claim{Identity: "unseen", Duration: s.cfg.Timing.LeaseDuration}, nameless: true, at: at})
 }
 
 // suspectUnknown: the lock had no known owner since an instant, and now it has one. A foreign elector may have held it, and may be at
@@ -49,8 +48,8 @@ func (s *step) suspectUnknown(since record.Instant) {
 // isForeignPutBack says whether a stranger put r, a foreign elector's, in place of a later record. Then its holder may release it
 // while another elector is at work. Each take by another elector raises the number of transitions, each renewal the time.
 func isForeignPutBack(before, r *record.Record) bool {
-	if before.Untouched() || r.Transitions > before.Transitions || record.OurForm(before.Holder) {
-		return false // the last is one of us, which a stranger renamed, or which we saw robbed
+	if r.Transitions > before.Transitions || record.OurForm(before.Holder) {
+		return false // one of us was robbed, or a stranger renamed it; what we know of our own times is more exact than a ConfigMap
 	}
-	return r.Holder != before.Holder || r.Renewed.Before(before.Renewed)
+	return r.Renewed.Before(before.Renewed)
 }

@@ -255,7 +255,7 @@ func (s *step) skipped(e Observed) {
 		k.absentSince = 0
 	}
 	owner, was, r := s.ownerOf(e.Record, e.Version.UID), k.shown, e.Record
-	if s.source == Stream && sameBoundBeat(r, k.Record) && !sameBoundBeat(r, was) {
+	if sameBoundBeat(r, k.Record) && !sameBoundBeat(r, was) {
 		k.duration, k.beaten = r.Mark.Duration, r // a stranger may have edited it before we read it
 	}
 	held := s.mayBeAtWork(was, k.streamed.UID)

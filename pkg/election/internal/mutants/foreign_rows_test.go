@@ -47,8 +47,8 @@ var foreignRows = []row{
 	{
 		name: "foreign/late-claim-forgets-the-second", rule: "claim-and-wait: a claim that is shown late does not undo what we saw of its elector",
 		file: "pkg/election/internal/machine/foreign.go",
-		old:  "max(now.Duration, others[i].Duration), max(now.at, others[i].at)",
-		new:  "max(now.Duration, others[i].Duration), now.at",
+		old:  "		now.at = max(now.at, others[i].at)\n",
+		new:  "		if !now.told {\n			now.at = max(now.at, others[i].at)\n		}\n",
 		pkg:  "pkg/election/internal/machine", test: "TestManySuspectsAreOne",
 	},
 	{

@@ -18,7 +18,6 @@ func (s *step) observe(e Observed) {
 			s.Lock.absentSince = e.AbsentSince
 		}
 		s.streamed(e)
-		s.doubt(e)
 		return
 	}
 	known := s.Lock.Version
@@ -65,18 +64,6 @@ func (s *step) observe(e Observed) {
 		s.streamed(e)
 	}
 	s.resolve()
-}
-
-// doubt is called at first sight. If the lock is ours by a write that an earlier machine of this incarnation made before its last one, a
-// stranger may have put it back.
-func (s *step) doubt(e Observed) {
-	if s.Lock.Owner != Mine || e.Record.Mark.Beat == s.writes.last {
-		return
-	}
-	s.undone(s.Lock.duration)
-	if s.mayBeForeign() {
-		s.suspectUnseen(s.now)
-	}
 }
 
 // streamed notes what the stream or a list shows. A stranger may edit a mark after its beat. So we keep the mark that came with the

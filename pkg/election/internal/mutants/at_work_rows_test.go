@@ -186,13 +186,6 @@ var atWorkRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/take_put_back_in_its_place",
 	},
 	{
-		name: "unseen/continued", rule: "loss-is-definite: a machine that continues an earlier one doubts a lock of its own that shows an earlier beat",
-		file: "pkg/election/internal/machine/observe.go",
-		old:  "		s.doubt(e)\n",
-		new:  "",
-		pkg:  "pkg/election/internal/machine", test: "TestInteraction/continued_and_put_back",
-	},
-	{
 		name: "edited/as-it-was-written", rule: "observers-clock: the lease counts as written once the stream shows the beat, although a read showed the same version",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "		k.duration = e.Record.Mark.Duration // as it was written\n",
@@ -240,20 +233,6 @@ var atWorkRows = []row{
 		old:  ", l.Version != e.Version && l.Owner == Foreign && !renews(l.Record, l.Version.UID)",
 		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/put_back_during_a_break",
-	},
-	{
-		name: "unseen/continued-at-its-last-beat", rule: "loss-is-definite: a lock of our own with the last beat is not doubted",
-		file: "pkg/election/internal/machine/observe.go",
-		old:  " || e.Record.Mark.Beat == s.writes.last {",
-		new:  " {",
-		pkg:  "pkg/election/internal/machine", test: "TestInteraction/continued_and_put_back",
-	},
-	{
-		name: "unseen/continued-beside-a-foreigner", rule: "claim-and-wait: a lock of our own that was put back hides foreign electors, too",
-		file: "pkg/election/internal/machine/observe.go",
-		old:  "	s.undone(s.Lock.duration)\n	if s.mayBeForeign() {",
-		new:  "	s.undone(s.Lock.duration)\n	if false {",
-		pkg:  "pkg/election/internal/machine", test: "TestInteraction/continued_and_put_back",
 	},
 	{
 		name: "unseen/suspected-before", rule: "claim-and-wait: an unknown elector that was suspected later stays so",

@@ -25,5 +25,5 @@ var allTransitions = []string{
 var (
 	rareTransitions = []string{"following: claim left to expire", "draining: another revision is preferred"}
 	rareFaults      = []Fault{LeftBlind, StrayReleased, HeldOn, TakenFromEnded, ForeignStole, OverlapByTheft, ReleasedAtWork, BlankedByForeign,
-		BuriedOnWord, BuriedHalfDead, BuriedAlive, OverlapByWord}
+		BuriedOnWord, BuriedHalfDead, BuriedAlive, OverlapByWord, OverlapUnknowing}
 )

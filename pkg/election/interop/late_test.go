@@ -2,8 +2,10 @@ package interop_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +42,58 @@ func TestHungAfterALateReply(t *testing.T) {
 	a.took("its last renewal is answered late, we lead", func(string) time.Duration {
 		return a.last(l).from.Sub(w.stored())
 	})
+}
+
+// TestReleaseThatHangs checks that no work begins beside an elector that gives up. Its writes are stored, but not answered. So it
+// releases the lock when its renewDeadline has passed, and works on until the release has timed out as well. Its requests may time out
+// sooner, as those of the client that client-go makes for an elector.
+func TestReleaseThatHangs(t *testing.T) {
+	t.Parallel()
+	for name, timeout := range map[string]time.Duration{"by its renewDeadline": 0, "by half of it": theirs().RenewDeadline / 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, 1)
+			w := &noReply{}
+			o := a.options("client-go", nil)
+			hangs := a.inside("client-go", func(ctx context.Context, say func(elector.Event)) error {
+				config := rest.CopyConfig(a.cluster.Config)
+				config.Timeout = timeout
+				config.Wrap(w.wrap)
+				return elector.Run(ctx, config, o, say)
+			})
+			a.works(hangs)
+			we := a.member("primacy", nil, nil)
+			a.sees(we, hangs)
+			w.begun.Store(true)
+			a.each("it has released", func(l string) bool { return *a.newest(l).lease.Spec.HolderIdentity == "" })
+			at := now()
+			a.works(we)
+			l := a.locks[0]
+			a.took("its release is not answered, it works on for", func(string) time.Duration { return a.spans[l][0].till.Sub(at) })
+			a.took("its release is not answered, we lead", func(string) time.Duration { return a.last(l).from.Sub(at) })
+		})
+	}
+}
+
+// noReply stands between an elector and the API server. Once it has begun, writes are stored, but their replies never come.
+type noReply struct {
+	next  http.RoundTripper
+	begun atomic.Bool
+}
+
+func (r *noReply) wrap(next http.RoundTripper) http.RoundTripper {
+	r.next = next
+	return r
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *noReply) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.next.RoundTrip(req)
+	if !r.begun.Load() || req.Method != http.MethodPut || err != nil {
+		return resp, err
+	}
+	<-req.Context().Done()
+	return nil, errors.Join(req.Context().Err(), resp.Body.Close())
 }
 
 // lateReply stands between an elector and the API server. Once it has begun, the next write is stored and its reply held back; nothing else gets through.

@@ -113,6 +113,8 @@ func (m *newcomer) run(seed uint64) {
 		case i < first || len(m.past) == 0:
 		case !m.came:
 			m.list()
+		case m.e.state.Role == Following && r.IntN(16) == 0:
+			m.exchange()
 		case delivery == "prompt", r.IntN(3) == 0:
 			m.catchUp()
 		case delivery == "list" && r.IntN(3) == 0:
@@ -168,6 +170,16 @@ func (m *newcomer) list() {
 	}
 	m.see(List, newest)
 	m.beat()
+}
+
+// exchange gives the member its election anew, as a reload does, or its return as another incarnation.
+func (m *newcomer) exchange() {
+	if m.IntN(4) > 0 {
+		m.catchUp()
+	}
+	m.e.exchange("")
+	m.reads, m.came = false, false
+	m.list()
 }
 
 // catchUp has the stream show all that it has not shown yet.

@@ -37,6 +37,7 @@ import (
 //	stopped   failed   expired   resign [reason=]
 //	tick [DURATION]           to the next wake-up, or on for so long
 //	run DURATION              the same with a store that answers at once; shows terms only
+//	exchange [NAME]           the election is exchanged, as by a reload; or the member comes back as NAME
 //	jitter N   pass DURATION   settled   standing   needsbeats   panics COMMAND
 //
 // Instants, sent= and since= are seconds since boot; a transcript begins at 100s.
@@ -101,6 +102,7 @@ func init() {
 			was := e.was(first)
 			e.object, e.version, e.pending = was.record, was.version, nil
 		},
+		"exchange": func(e *environment, first string, _ arguments) { e.exchange(first) },
 		"restore": func(e *environment, first string, _ arguments) {
 			e.version.Revision = uint64(arguments{"rev": first}.number("rev", 1))
 		},

@@ -245,9 +245,11 @@ func (c *crowd) poll(a *actor) bool {
 	r, now := c.store.object, c.store.now
 	switch {
 	case r != nil && a.works > now && (holder(r) == a.name && c.IntN(4) == 0 || a.works > a.unseen && c.IntN(12) == 0):
-		// It is cancelled, and blanks the lock, whoever holds it.
-		c.put(c.store.made("released", arguments{}), a.name+" releases")
-		a.works = now
+		// It is cancelled, and blanks the lock, whoever holds it. If it has not renewed for long, it gives up, and works on.
+		w := c.put(c.store.made("released", arguments{}), a.name+" releases")
+		if holder(r) != a.name || w.record.Renewed.Sub(r.Renewed) < memberLease/2 {
+			a.works = now
+		}
 		return true
 	case r == nil, r.Holder == "", r.Holder == a.name, c.silent(r.Duration), c.steals && c.IntN(4) == 0:
 	default:

@@ -161,6 +161,15 @@ func at(v record.Version) string {
 	return v.UID + "@" + strconv.FormatUint(v.Revision, 10)
 }
 
+// exchange gives the member its election anew; under another name if one is given.
+func (e *environment) exchange(name string) {
+	if name != "" {
+		e.cfg.Member.Identity = identity(name)
+	}
+	e.state = Continued(e.state.LastBeat(), record.Disowned{}, e.state.Unshown())
+	e.pending, e.wake = nil, 0
+}
+
 // configure reads the arguments of `member`.
 func (e *environment) configure(name string, a arguments) {
 	timing, err := record.Profile(a.text("timing", "default"))
@@ -323,9 +332,9 @@ func (e *environment) commit() {
 
 // renewed is the renewal time of the next record: a Lease shows microseconds, a ConfigMap whole seconds.
 func (e *environment) renewed(wholeSeconds bool) time.Time {
-	at := time.Unix(int64(e.version.Revision), 0)
+	at := time.Unix(0, 0).Add(time.Duration(e.now)).Truncate(time.Second)
 	if !wholeSeconds {
-		at = at.Add(time.Microsecond)
+		at = at.Add(time.Duration(e.version.Revision+1) * time.Microsecond)
 	}
 	return at
 }

@@ -95,9 +95,23 @@ func (s *step) worked() {
 	}
 }
 
-// RobbedUntil is until when a member of ours may be at work from which a stranger or a foreign elector took the lock; zero for
-// nobody. The lock itself may not tell of it.
-func (s *State) RobbedUntil() record.Instant { return s.foreign.robbed }
+// Unshown is who may be at work under a lock that does not show it, as far as we know.
+type Unshown struct {
+	suspects []suspect
+	heard    heard
+	robbed   record.Instant
+	shared   bool
+}
+
+// Unshown is what a machine that continues this one has to know of others.
+func (s *State) Unshown() Unshown {
+	return Unshown{s.foreign.suspects, s.foreign.heard, s.foreign.robbed, s.Lock.shared}
+}
+
+// Nobody says whether there is nobody to know of.
+func (u Unshown) Nobody(now record.Instant) bool {
+	return !u.shared && len(u.suspects) == 0 && now >= u.robbed
+}
 
 // robbedUntil is until when a member that a stranger or a foreign elector robbed may be at work; zero for nobody.
 func (f *foreign) robbedUntil() record.Instant { return f.robbed }
@@ -114,6 +128,8 @@ type suspect struct {
 	// released: the elector has stopped. But if it starts again under the same name, it may still take the
 	// lock for its own, and blank the lock when it is cancelled.
 	released bool
+	// late: its last renewal came long after the one before.
+	late bool
 	// nameless: it stands for electors whose names we do not know. An elector that has its name is another one.
 	nameless bool
 }
@@ -238,6 +254,7 @@ func (s *step) seeForeign(r, before *record.Record) {
 	s.suspect(suspect{
 		Claim: record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)},
 		at:    s.now.Add(s.observer().ObserverWait(unseen(r))),
+		late:  before == nil && s.wasLate(r.Holder) || before != nil && before.Holder == r.Holder && isLate(before, r),
 	})
 }
 
@@ -432,16 +449,30 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 		(shown.Duration != time.Second || !shown.Renewed.Equal(r.Renewed))
 }
 
-// foreignReleased notes that the foreign holder released, so it has stopped. But while another foreign
-// elector may be at work, that elector may have written the release, since it blanks a lock whoever holds
-// it. Then we take none of them to have stopped.
-func (s *step) foreignReleased(holder string) {
+// foreignReleased notes that the foreign holder, whose record was shown, released with r, so it has stopped. But while another foreign
+// elector may be at work, that elector may have written the release, since it blanks a lock whoever holds it. Then we take none
+// of them to have stopped. Nor has a holder whose renewals failed: client-go ends its work only once the release has returned.
+func (s *step) foreignReleased(shown, r *record.Record) {
 	s.foreigners().suspects = s.lasting()
-	if !slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != holder || o.nameless }) {
-		for i := range s.foreign.suspects {
-			s.foreigners().suspects[i].released = true
-		}
+	if isLate(shown, r) || s.wasLate(shown.Holder) ||
+		slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != shown.Holder || o.nameless }) {
+		return
 	}
+	for i := range s.foreign.suspects {
+		s.foreigners().suspects[i].released = true
+	}
+}
+
+// isLate says whether a foreign elector's renewals failed between two writes of it, since the second came so late. Both times
+// are by its own clock. As long as all goes well, it writes every retryPeriod, which is a third of its lease at most in all
+// electors that we know. A renewDeadline is half of it or more, and requests are given up after half of that, or all.
+func isLate(r, next *record.Record) bool {
+	return r.Duration <= foreignMaxDuration && next.Renewed.Sub(r.Renewed) >= r.Duration*2/5
+}
+
+// wasLate says whether the last renewal of the foreign elector with this name was late.
+func (s *step) wasLate(name string) bool {
+	return slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity == name && o.late })
 }
 
 // noteOutranked notes since when we have outranked the foreign holder.

@@ -313,6 +313,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 // TestManySuspectsAreOne checks that, when there are too many foreign electors to remember each, we wait for
 // the earlier ones whatever we hear of the latest.
 func TestManySuspectsAreOne(t *testing.T) {
+	shownAs := func(holder string) *record.Record { return &record.Record{Holder: holder, Duration: memberLease} }
 	fill := func(options ...string) *environment {
 		e := newEnvironment(io.Discard)
 		e.run("member m1")
@@ -336,7 +337,7 @@ func TestManySuspectsAreOne(t *testing.T) {
 		e.run("stored foreign by=f-last")
 		e.run("stream")
 		s := newStep(e.cfg, e.state, e.now)
-		s.foreignReleased("f-last")
+		s.foreignReleased(shownAs("f-last"), &record.Record{})
 		e.state = s.State
 		waits(t, e, slowest)
 	})
@@ -383,7 +384,7 @@ func TestManySuspectsAreOne(t *testing.T) {
 		s := newStep(e.cfg, e.state, e.now)
 		for _, name := range []string{"several", "unseen"} {
 			s.suspect(suspect{Claim: record.Claim{Identity: name, Duration: time.Second}})
-			s.foreignReleased(name)
+			s.foreignReleased(shownAs(name), &record.Record{})
 		}
 		e.state = s.State
 		waits(t, e, slowest)

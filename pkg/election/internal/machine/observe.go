@@ -172,7 +172,7 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if k.foreignRelease {
 			if !before.foreignRelease {
 				k.since = s.now
-				s.foreignReleased(before.shown.Holder)
+				s.foreignReleased(before.shown, r)
 			}
 			break
 		}

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/priority"
@@ -108,12 +109,13 @@ func Initial() State {
 }
 
 // Continued is Initial for a member that wrote to this lock before; beat is the number of its last write.
-// disowned are the writes to this lock that it disowned; zero for none. robbed is what RobbedUntil said.
-func Continued(beat uint64, disowned record.Disowned, robbed record.Instant) State {
+// disowned are the writes to this lock that it disowned; zero for none. unshown is what State.Unshown said.
+func Continued(beat uint64, disowned record.Disowned, unshown Unshown) State {
 	s := Initial()
 	s.writes.last = beat
-	if robbed != 0 {
-		s.foreign = &foreign{robbed: robbed}
+	s.Lock.shared = unshown.shared
+	if f := (foreign{suspects: slices.Clone(unshown.suspects), heard: unshown.heard, robbed: unshown.robbed}); !f.isNothing() {
+		s.foreign = &f
 	}
 	if disowned != (record.Disowned{}) {
 		s.disowned = &disowned

@@ -40,7 +40,7 @@ var sharedByClones = map[string]string{
 	"Election.MigrateFrom": "does not change",
 	"Config.Proofs":        "does not change",
 	"Heritage.newest":      "does not change",
-	"Heritage.robbed":      "does not change",
+	"Heritage.unshown":     "does not change",
 }
 
 // everything is a Member that has something in each field that a clone could share.
@@ -73,7 +73,7 @@ func everything() *Member {
 	m.setup.add(e)
 	m.unlike.known = []noted{{Difference: session.Difference{What: "x"}}}
 	m.gone[c.lock], m.disowned[c.lock] = gone{beat: 1}, disowned{over: true}
-	m.robbed = map[lockName]record.Instant{c.lock: 1}
+	m.unshown = map[lockName]machine.Unshown{c.lock: {}}
 	m.created.elections = []string{"a"}
 	m.untold, m.room = []string{"a"}, make([]machine.Action, 1)
 	m.heard["x"], m.handed[c.lock] = sign{of: "y"}, true

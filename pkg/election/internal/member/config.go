@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -37,8 +38,8 @@ type Heritage struct {
 	short int
 	// notBefore is the earliest instant at which the next incarnation may take a lock.
 	notBefore record.Instant
-	// robbed is until when somebody may be at work under a lock that does not show it (machine.State.RobbedUntil).
-	robbed map[lockName]record.Instant
+	// unshown is who may be at work under a lock that does not show it.
+	unshown map[lockName]machine.Unshown
 	// newest is the newest revision of each store that we know; nil once a store was set back. bounds are the longest
 	// lease that we ever saw published, and the largest drift of the others that we last had to wait for.
 	newest map[Store]uint64

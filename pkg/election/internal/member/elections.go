@@ -141,10 +141,11 @@ func (m *Member) drop(c *contest) {
 		}
 	}
 	m.gone[c.lock] = gone{c.state.LastBeat(), c.election}
-	if at := c.state.RobbedUntil(); m.now < at {
-		if m.robbed == nil {
-			m.robbed = map[lockName]record.Instant{}
+	delete(m.unshown, c.lock)
+	if u := c.state.Unshown(); !u.Nobody(m.now) {
+		if m.unshown == nil {
+			m.unshown = map[lockName]machine.Unshown{}
 		}
-		m.robbed[c.lock] = at
+		m.unshown[c.lock] = u
 	}
 }

@@ -88,10 +88,10 @@ type Member struct {
 	setup  setup
 	others record.Bounds
 	unlike unlike
-	// gone are the locks of elections that were given up. robbed is until when somebody may be at work under a lock that we gave
-	// up, or an earlier incarnation did, and that does not show it.
-	gone   map[lockName]gone
-	robbed map[lockName]record.Instant
+	// gone are the locks of elections that were given up. unshown is who may be at work under a lock that we gave up, or an
+	// earlier incarnation did, and that does not show it.
+	gone    map[lockName]gone
+	unshown map[lockName]machine.Unshown
 	// disowned are the locks for which we could write neither a release nor a take.
 	disowned map[lockName]disowned
 	// sendings are the writes to locks whose answers have not come.
@@ -166,7 +166,7 @@ func New(cfg Config) *Member {
 		lacks:      map[*contest]string{},
 		handed:     map[lockName]bool{},
 		gone:       map[lockName]gone{},
-		robbed:     maps.Clone(cfg.Heritage.robbed),
+		unshown:    maps.Clone(cfg.Heritage.unshown),
 		disowned:   map[lockName]disowned{},
 		heard:      map[string]sign{},
 		view:       &machine.View{},
@@ -230,7 +230,7 @@ func (m *Member) Again() (bool, error) { return m.leaving != machine.ReasonShutd
 
 // Heritage is what the next incarnation needs to know of this one, which is over.
 func (m *Member) Heritage() Heritage {
-	left := Heritage{notBefore: m.notBefore, bounds: m.bounds(), saw: m.sight, hushed: m.hushed, robbed: m.robbed}
+	left := Heritage{notBefore: m.notBefore, bounds: m.bounds(), saw: m.sight, hushed: m.hushed, unshown: m.unshown}
 	if !m.setBack {
 		left.newest = m.newest()
 	}

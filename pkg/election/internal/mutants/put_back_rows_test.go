@@ -145,14 +145,14 @@ var putBackRows = []row{
 	{
 		name: "put-back/forgotten-with-the-contest", rule: "loss-is-definite: another configuration, or another incarnation, goes on waiting for the member that it saw",
 		file: "pkg/election/internal/member/elections.go",
-		old:  "		m.robbed[c.lock] = at\n",
+		old:  "		m.unshown[c.lock] = u\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestATermThatIsPutBackIsRemembered",
 	},
 	{
 		name: "put-back/forgotten-with-the-incarnation", rule: "loss-is-definite: another incarnation goes on waiting for the member that the last one saw",
 		file: "pkg/election/internal/member/member.go",
-		old:  ", robbed: m.robbed}",
+		old:  ", unshown: m.unshown}",
 		new:  "}",
 		pkg:  "pkg/election", test: "TestATermThatIsPutBackIsRemembered",
 	},

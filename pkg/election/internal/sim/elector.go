@@ -72,6 +72,10 @@ type run struct {
 	over string
 	// robbedAt is the revision at which another elector stole the lock from this process.
 	robbedAt uint64
+	// shown are the processes of ours that were shown the lock as this process's.
+	shown []*proc
+	// late: its last write came long after the one before.
+	late bool
 	// blanked: another elector's release overwrote this process's record.
 	blanked bool
 	// released: its release was stored while it was at work. givingUp: its renewDeadline has passed, and

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -8,7 +10,7 @@ import (
 
 // This file judges work beside foreign electors. Ours never overlaps with theirs, with two exceptions in
 // the guarantee: an elector of Istio's steals, and works before anybody can see the theft; an elector of
-// client-go's whose renewals failed releases before its work has stopped.
+// client-go's whose renewals are stored, but not answered, releases soon after such a renewal, and before its work has stopped.
 
 // stored is called when the elector's write, which replaced the record before, was just committed.
 func (r *run) stored(before *record.Record, e lock.Entry) {
@@ -17,6 +19,7 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 	switch {
 	case e.Record.Holder == "":
 		r.released = r.released || r.working
+		r.late = r.late || before.Holder == r.identity && isLate(before, e.Record)
 		w.cov.saw(ForeignReleased)
 		if before.Holder != r.identity {
 			w.cov.saw(BlankedByForeign)
@@ -26,6 +29,7 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 		}
 		return
 	case before != nil && before.Holder == r.identity:
+		r.late = isLate(before, e.Record)
 		return
 	}
 	r.over = ""
@@ -41,8 +45,13 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 			}
 		}
 	}
-	r.began, r.blanked = e.Version.Revision, false
+	r.began, r.late, r.blanked, r.shown = e.Version.Revision, false, false, nil
 	r.freed = before != nil && !r.stole && before.Bound() && (before.Holder == "" || before.Claim != nil)
+}
+
+// isLate says whether so much time passed between two writes of an elector that a member which saw both knows that renewals failed.
+func isLate(r, next *record.Record) bool {
+	return next.Renewed.Sub(r.Renewed) >= r.Duration*2/5
 }
 
 // work begins the elector's work.
@@ -62,6 +71,13 @@ func (r *run) work() {
 		if o.began < r.began && r.freed && !o.released {
 			w.violate("freed", "%s: %s begins on a lock that we freed, while %s is at work", w.elections[r.e.election], r.identity, o.identity)
 		}
+	}
+}
+
+// shownTo notes that a process of ours was shown the lock as r's.
+func (r *run) shownTo(p *proc) {
+	if !slices.Contains(r.shown, p) {
+		r.shown = append(r.shown, p)
 	}
 }
 
@@ -96,16 +112,19 @@ func (w *world) workingElectors(e int) []*run {
 // besideElectors judges work of ours that begins beside foreign work. It excuses an elector at work that we
 // cannot know of (docs/interop.md, limits):
 //
-//   - it has released, and so counts as stopped;
+//   - it has released soon after two renewals, and so counts as stopped;
 //   - it took the lock before we first saw it, and another elector's release then overwrote its record;
 //   - it stole the lock after our take;
 //   - another elector robbed it before we first saw the lock: nobody suspects it when the robber leaves.
+//
+// A process that was shown an elector knows of it, however often its elections are exchanged.
 func (j *judge) besideElectors(k *work) {
 	for _, r := range j.w.workingElectors(k.m.election) {
+		known := slices.Contains(r.shown, k.m.i.p)
 		switch {
-		case r.released, r.blanked && r.began <= k.m.firstSeen:
+		case r.released && !(r.late && k.m.firstSeen <= r.began), r.blanked && r.began <= k.m.firstSeen && !known:
 			j.w.cov.saw(ReleasedAtWork)
-		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen:
+		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen && !known:
 			j.w.cov.saw(OverlapByTheft)
 		default:
 			j.w.violate("overlap", "%s: %s (token %d) begins while %s is at work", k.m.name, k.m.i.identity, k.token, r.identity)

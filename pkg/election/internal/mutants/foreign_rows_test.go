@@ -237,7 +237,7 @@ var foreignRows = []row{
 		name: "foreign/exchanged-suspects", rule: "claim-and-wait: a reload, or another incarnation, does not forget which electors may be at work",
 		file: "pkg/election/internal/machine/state.go",
 		old:  "suspects: slices.Clone(unshown.suspects), ",
-		new:  "",
+		new:  "suspects: slices.Clone(unshown.suspects[:0]), ",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/exchanged",
 	},
 	{

@@ -264,7 +264,7 @@ var atWorkRows = []row{
 	},
 	{
 		name: "unseen/old-release", rule: "claim-and-wait: a release is not older than the renewal before it",
-		file: "pkg/election/internal/machine/foreign.go",
+		file: "pkg/election/internal/machine/foreign_release.go",
 		old:  " && !r.Renewed.Before(from.Renewed) &&",
 		new:  " &&",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/foreign_put_back",

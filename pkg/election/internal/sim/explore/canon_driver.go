@@ -55,7 +55,7 @@ var driverFields = map[string]string{
 	"Member.others":       "", // all members have one timing
 	"Member.unlike":       "", // and so none differs
 	"Member.gone":         "", // no election is removed here
-	"Member.robbed":       "until",
+	"Member.unshown":      "until; there are no foreign electors",
 	"Member.disowned":     "all",
 	"Member.created":      "", // for the log
 	"Member.untold":       "", // for the log
@@ -152,7 +152,7 @@ var driverFields = map[string]string{
 	"Heritage.Pause":     "the instant at which the process comes back",
 	"Heritage.short":     "up to what makes a difference",
 	"Heritage.notBefore": "",
-	"Heritage.robbed":    "until",
+	"Heritage.unshown":   "until; see Member.unshown",
 	"Heritage.newest":    "", // no store is restored here
 	"Heritage.bounds":    "",
 	"Heritage.saw":       "as the member's own",
@@ -172,7 +172,7 @@ func (c *canon) driver(w *world, m *proc) {
 	c.since(d.instant("born"), lease(c.timing))
 	c.add(int64(d.get("handed").v.Len()), plain)
 	c.shortLives(d.get("cfg").get("Heritage"))
-	c.robbed(d)
+	c.unshown(d)
 
 	beat := d.get("beat").instant("Sent")
 	reach := record.Instant(0)
@@ -238,14 +238,14 @@ func (c *canon) heritage(h *member.Heritage) {
 	left := look(h)
 	c.shortLives(left)
 	c.sightOf(left.get("saw"), 0)
-	c.robbed(left)
+	c.unshown(left)
 }
 
-// robbed adds until when somebody may be at work under the lock, for the next part in its contest.
-func (c *canon) robbed(of private) {
+// unshown adds until when somebody may be at work under the lock, for the next part in its contest.
+func (c *canon) unshown(of private) {
 	at := record.Instant(0)
-	for locks := of.get("robbed").v.MapRange(); locks.Next(); { // there is at most one
-		at = record.Instant(locks.Value().Int())
+	for locks := of.get("unshown").v.MapRange(); locks.Next(); { // there is at most one
+		at = record.Instant(locks.Value().FieldByName("robbed").Int())
 	}
 	c.instant(at, until)
 }

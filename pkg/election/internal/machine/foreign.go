@@ -95,6 +95,24 @@ func (s *step) worked() {
 	}
 }
 
+// Unshown is who may be at work under a lock that does not show it, as far as we know.
+type Unshown struct {
+	suspects []suspect
+	heard    heard
+	robbed   record.Instant
+	shared   bool
+}
+
+// Unshown is what a machine that continues this one has to know of others.
+func (s *State) Unshown() Unshown {
+	return Unshown{s.foreign.suspects, s.foreign.heard, s.foreign.robbed, s.Lock.shared}
+}
+
+// Nobody says whether there is nobody to know of.
+func (u Unshown) Nobody(now record.Instant) bool {
+	return !u.shared && len(u.suspects) == 0 && now >= u.robbed
+}
+
 // robbedUntil is until when a member that a stranger or a foreign elector robbed may be at work; zero for nobody.
 func (f *foreign) robbedUntil() record.Instant { return f.robbed }
 
@@ -410,6 +428,25 @@ func (s *step) reassert() {
 	if !s.waits(s.writableAt()) {
 		s.put(Renew, s.held(s.Term.Token))
 	}
+}
+
+// foreignReleased notes that the foreign holder, whose record was shown, released with r, so it has stopped. But while another foreign
+// elector may be at work, that elector may have written the release, since it blanks a lock whoever holds it. Then we take none
+// of them to have stopped. Nor has a holder whose renewals failed: client-go ends its work only once the release has returned.
+func (s *step) foreignReleased(shown, r *record.Record) {
+	s.foreigners().suspects = s.lasting()
+	if isLate(shown, r) || s.wasLate(shown.Holder) ||
+		slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != shown.Holder || o.nameless }) {
+		return
+	}
+	for i := range s.foreign.suspects {
+		s.foreigners().suspects[i].released = true
+	}
+}
+
+// wasLate says whether the last renewal of the foreign elector with this name was late.
+func (s *step) wasLate(name string) bool {
+	return slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity == name && o.late })
 }
 
 // noteOutranked notes since when we have outranked the foreign holder.

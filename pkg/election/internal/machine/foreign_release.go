@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -28,28 +27,9 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 		(shown.Duration != time.Second || !shown.Renewed.Equal(r.Renewed))
 }
 
-// foreignReleased notes that the foreign holder, whose record was shown, released with r, so it has stopped. But while another foreign
-// elector may be at work, that elector may have written the release, since it blanks a lock whoever holds it. Then we take none
-// of them to have stopped. Nor has a holder whose renewals failed: client-go ends its work only once the release has returned.
-func (s *step) foreignReleased(shown, r *record.Record) {
-	s.foreigners().suspects = s.lasting()
-	if isLate(shown, r) || s.wasLate(shown.Holder) ||
-		slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != shown.Holder || o.nameless }) {
-		return
-	}
-	for i := range s.foreign.suspects {
-		s.foreigners().suspects[i].released = true
-	}
-}
-
 // isLate says whether a foreign elector's renewals failed between two writes of it, since the second came so late. Both times
 // are by its own clock. As long as all goes well, it writes every retryPeriod, which is a third of its lease at most in all
 // electors that we know. A renewDeadline is half of it or more, and requests are given up after half of that, or all.
 func isLate(r, next *record.Record) bool {
 	return r.Duration <= foreignMaxDuration && next.Renewed.Sub(r.Renewed) >= r.Duration*2/5
-}
-
-// wasLate says whether the last renewal of the foreign elector with this name was late.
-func (s *step) wasLate(name string) bool {
-	return slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity == name && o.late })
 }

@@ -108,24 +108,6 @@ func Initial() State {
 	return State{Role: Following, View: &View{}, foreign: noForeigners}
 }
 
-// Unshown is who may be at work under a lock that does not show it, as far as we know.
-type Unshown struct {
-	suspects []suspect
-	heard    heard
-	robbed   record.Instant
-	shared   bool
-}
-
-// Unshown is what a machine that continues this one has to know of others.
-func (s *State) Unshown() Unshown {
-	return Unshown{s.foreign.suspects, s.foreign.heard, s.foreign.robbed, s.Lock.shared}
-}
-
-// Nobody says whether there is nobody to know of.
-func (u Unshown) Nobody(now record.Instant) bool {
-	return !u.shared && len(u.suspects) == 0 && now >= u.robbed
-}
-
 // Continued is Initial for a member that wrote to this lock before; beat is the number of its last write.
 // disowned are the writes to this lock that it disowned; zero for none. unshown is what State.Unshown said.
 func Continued(beat uint64, disowned record.Disowned, unshown Unshown) State {

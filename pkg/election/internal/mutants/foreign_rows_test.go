@@ -270,14 +270,14 @@ var foreignRows = []row{
 	},
 	{
 		name: "foreign/gave-up", rule: "claim-and-wait: who releases long after its last renewal may work on",
-		file: "pkg/election/internal/machine/foreign_release.go",
+		file: "pkg/election/internal/machine/foreign.go",
 		old:  "if isLate(shown, r) || ",
 		new:  "if ",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/gave_up",
 	},
 	{
 		name: "foreign/gave-up-after-a-late-renewal", rule: "claim-and-wait: who releases after a late renewal may work on",
-		file: "pkg/election/internal/machine/foreign_release.go",
+		file: "pkg/election/internal/machine/foreign.go",
 		old:  " || s.wasLate(shown.Holder) ||",
 		new:  " ||",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/gave_up",

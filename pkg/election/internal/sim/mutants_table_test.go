@@ -143,7 +143,7 @@ var rows = []mutant{
 		new: "	case (s.withdrawal.reason()",
 	},
 	{
-		name: "claim-is-not-passed-on", rule: "claim-and-wait", file: "internal/machine/foreign.go",
+		name: "claim-is-not-passed-on", rule: "claim-and-wait", from: 5001, file: "internal/machine/foreign.go",
 		old: "		s.suspect(suspect{Claim: *r.Claim, told: true, by: r.Token})\n",
 		new: "",
 	},

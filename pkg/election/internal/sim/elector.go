@@ -76,8 +76,9 @@ type run struct {
 	shown []*proc
 	// late: its last write came long after the one before.
 	late bool
-	// blanked: another elector's release overwrote this process's record.
+	// blanked: another elector's release, the blanker's, overwrote this process's record.
 	blanked bool
+	blanker *run
 	// released: its release was stored while it was at work. givingUp: its renewDeadline has passed, and
 	// it works on until its release has returned.
 	released, givingUp bool

@@ -24,7 +24,9 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 		if before.Holder != r.identity {
 			w.cov.saw(BlankedByForeign)
 			for _, o := range w.workingElectors(r.e.election) {
-				o.blanked = o.blanked || o.identity == before.Holder
+				if o.identity == before.Holder {
+					o.blanked, o.blanker = true, r
+				}
 			}
 		}
 		return
@@ -117,12 +119,12 @@ func (w *world) workingElectors(e int) []*run {
 //   - it stole the lock after our take;
 //   - another elector robbed it before we first saw the lock: nobody suspects it when the robber leaves.
 //
-// A process that was shown an elector knows of it, however often its elections are exchanged.
+// A process that was shown an elector, or the one that overwrote its record, knows of it, however often its elections are exchanged.
 func (j *judge) besideElectors(k *work) {
 	for _, r := range j.w.workingElectors(k.m.election) {
 		known := slices.Contains(r.shown, k.m.i.p)
 		switch {
-		case r.released && !(r.late && k.m.firstSeen <= r.began), r.blanked && r.began <= k.m.firstSeen && !known:
+		case r.released && !(r.late && k.m.firstSeen <= r.began), r.blanked && r.began <= k.m.firstSeen && !slices.Contains(r.blanker.shown, k.m.i.p):
 			j.w.cov.saw(ReleasedAtWork)
 		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen && !known:
 			j.w.cov.saw(OverlapByTheft)

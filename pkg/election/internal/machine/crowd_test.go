@@ -247,7 +247,7 @@ func (c *crowd) poll(a *actor) bool {
 	case r != nil && a.works > now && (holder(r) == a.name && c.IntN(4) == 0 || a.works > a.unseen && c.IntN(12) == 0):
 		// It is cancelled, and blanks the lock, whoever holds it. If it has not renewed for long, it gives up, and works on.
 		w := c.put(c.store.made("released", arguments{}), a.name+" releases")
-		if holder(r) != a.name || w.record.Renewed.Sub(r.Renewed) < memberLease/2 {
+		if holder(r) != a.name || w.record.Renewed.Sub(r.Renewed) < memberLease*2/5 {
 			a.works = now
 		}
 		return true

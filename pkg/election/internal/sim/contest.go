@@ -101,12 +101,12 @@ func (m *contest) shown(e lock.Entry) {
 	if m.firstSeen == 0 {
 		m.firstSeen = e.Version.Revision
 	}
-	for _, r := range m.i.p.h.w.workingElectors(m.election) {
-		if e.Record != nil && e.Record.Holder == r.identity && e.Version.Revision >= r.began {
-			r.shownTo(m.i.p)
-		}
+	r := e.Record
+	if r == nil {
+		return
 	}
-	if r := e.Record; m.i.p.h.w.options.Class == PutBack && r != nil {
+	m.i.p.h.w.shownHolder(m, e)
+	if m.i.p.h.w.options.Class == PutBack {
 		if m.shownTerms == nil {
 			m.shownTerms = map[shownTerm]bool{}
 		}

@@ -182,7 +182,7 @@
 //
 //   - Istio's elector stole the lock from us; then we must stop when we first see the theft, as after
 //     any loss;
-//   - client-go's elector had released the lock before its work had stopped;
+//   - client-go's elector had released the lock before its work had stopped, and soon after two renewals;
 //   - one elector of Istio's had robbed another before our member came, and then released the lock.
 //
 // A leader of ours gives up a lock that it shares with Istio as soon as it hears that another

@@ -51,7 +51,8 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 	r.freed = before != nil && !r.stole && before.Bound() && (before.Holder == "" || before.Claim != nil)
 }
 
-// isLate says whether so much time passed between two writes of an elector that a member which saw both knows that renewals failed.
+// isLate says whether a member that saw both of two writes of an elector has to know that renewals failed in between. That the judge
+// says this for itself is meant.
 func isLate(r, next *record.Record) bool {
 	return next.Renewed.Sub(r.Renewed) >= r.Duration*2/5
 }
@@ -76,12 +77,18 @@ func (r *run) work() {
 	}
 }
 
-// shownTo notes that a process of ours was shown the lock as r's.
-func (r *run) shownTo(p *proc) {
-	if !slices.Contains(r.shown, p) {
-		r.shown = append(r.shown, p)
+// shownHolder notes that a process of ours was shown the lock as an elector's.
+func (w *world) shownHolder(m *contest, e lock.Entry) {
+	for _, f := range w.electors {
+		r := f.run
+		if f.election == m.election && r != nil && r.identity == e.Record.Holder && e.Version.Revision >= r.began && !r.knownTo(m) {
+			r.shown = append(r.shown, m.i.p)
+		}
 	}
 }
+
+// knownTo says whether the member's process was shown the lock as r's, since r took it.
+func (r *run) knownTo(m *contest) bool { return slices.Contains(r.shown, m.i.p) }
 
 // rest ends the elector's work.
 func (r *run) rest() {
@@ -122,11 +129,10 @@ func (w *world) workingElectors(e int) []*run {
 // A process that was shown an elector, or the one that overwrote its record, knows of it, however often its elections are exchanged.
 func (j *judge) besideElectors(k *work) {
 	for _, r := range j.w.workingElectors(k.m.election) {
-		known := slices.Contains(r.shown, k.m.i.p)
 		switch {
-		case r.released && !(r.late && k.m.firstSeen <= r.began), r.blanked && r.began <= k.m.firstSeen && !slices.Contains(r.blanker.shown, k.m.i.p):
+		case r.released && !(r.late && k.m.firstSeen <= r.began), r.blanked && r.began <= k.m.firstSeen && !r.blanker.knownTo(k.m):
 			j.w.cov.saw(ReleasedAtWork)
-		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen && !known:
+		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen && !r.knownTo(k.m):
 			j.w.cov.saw(OverlapByTheft)
 		default:
 			j.w.violate("overlap", "%s: %s (token %d) begins while %s is at work", k.m.name, k.m.i.identity, k.token, r.identity)

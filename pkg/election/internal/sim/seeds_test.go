@@ -26,6 +26,10 @@ func seedsToRun(t *testing.T) uint64 {
 	return 2500
 }
 
+// atARelease is a seed with work beside a release that members believe, which one of some thousand seeds has. If the model changes, find
+// another one.
+const atARelease = 3027
+
 func TestSeeds(t *testing.T) {
 	n := seedsToRun(t)
 	start := time.Now()
@@ -50,23 +54,29 @@ func TestSeeds(t *testing.T) {
 	if failed != nil {
 		t.Fatal(failed.Explain())
 	}
-	putBack, _, failed := Sweep(1, n/10, Options{Class: PutBack})
+	puts := max(n/10, 20) // a term that is put back unseen shows in one of eight seeds
+	putBack, _, failed := Sweep(1, puts, Options{Class: PutBack})
+	if failed != nil {
+		t.Fatal(failed.Explain())
+	}
+	rare, _, failed := Sweep(atARelease, 1, Options{Class: Judged})
 	if failed != nil {
 		t.Fatal(failed.Explain())
 	}
 	t.Logf("%d seeds in %v: %.0f seeds/s on %d cores, %.0f simulated seconds each; no violation", n, took.Round(time.Millisecond),
 		float64(n)/took.Seconds(), runtime.GOMAXPROCS(0), simulated/float64(n))
-	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all, %d with rollouts, %d with locks that move, %d with outages, and %d with locks put back; no violation", n/10, more, n/20, n/4, n/10, n/10)
+	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all, %d with rollouts, %d with locks that move, %d with outages, and %d with locks put back; no violation", n/10, more, n/20, n/4, n/10, puts)
 	total.Add(restored)
 	total.Add(rolled)
 	total.Add(moved)
 	total.Add(silent)
 	total.Add(putBack)
+	total.Add(rare)
 	t.Logf("coverage:\n%s", total)
 	if n < 150 {
 		return // too few to reach everything
 	}
-	few := n < 5000 // work beside a release that is believed shows in one of some thousand seeds
+	few := n < 2500 // a revision that yields to Istio's shows in one of 700 seeds
 	for f, seen := range total.Seen {
 		if seen == 0 && !(few && slices.Contains(rareFaults, Fault(f))) {
 			t.Errorf("fault %q never took effect", Fault(f))

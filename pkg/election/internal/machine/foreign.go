@@ -139,8 +139,8 @@ const maxSuspects = 8
 
 // suspect remembers a foreign elector that we saw just now, itself or in a claim.
 func (s *step) suspect(now suspect) {
-	if now.told || now.at == 0 {
-		now.at = max(now.at, s.now)
+	if now.at == 0 {
+		now.at = s.now
 	}
 	same := func(o suspect) bool { return o.Identity == now.Identity && o.nameless == now.nameless }
 	others := s.lasting()

@@ -45,6 +45,14 @@ func (s *step) suspectUnknown(since record.Instant) {
 	s.suspectUnseen(since)
 }
 
+// foreignPutBack: the stream shows a foreign elector's record after a read, or a reply, showed it or a later one. If a stranger had put it
+// back, another elector may be at work.
+func (s *step) foreignPutBack(e Observed) {
+	if k := &s.Lock; k.shown != nil && k.streamed.UID == e.Version.UID && isForeignPutBack(k.shown, e.Record) {
+		s.suspectUnseen(s.now)
+	}
+}
+
 // isForeignPutBack says whether a stranger put r, a foreign elector's, in place of a later record. Then its holder may release it
 // while another elector is at work. Each take by another elector raises the number of transitions, each renewal the time.
 func isForeignPutBack(before, r *record.Record) bool {

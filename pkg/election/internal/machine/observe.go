@@ -81,12 +81,11 @@ func (s *step) streamed(e Observed) {
 // caughtUp: the stream shows what a reply or a read had shown before. By now the stream has shown all older
 // versions that it will ever show.
 func (s *step) caughtUp(e Observed) {
-	k := &s.Lock
-	if s.source == Stream && sameBoundBeat(e.Record, k.Record) && !sameBoundBeat(e.Record, k.shown) {
-		k.duration = e.Record.Mark.Duration // as it was written
-	}
-	if s.source == Stream && k.Owner == Foreign && k.shown != nil && k.streamed.UID == e.Version.UID && isForeignPutBack(k.shown, e.Record) {
-		s.suspectUnseen(s.now)
+	if s.source == Stream {
+		s.asWritten(e.Record)
+		if s.Lock.Owner == Foreign {
+			s.foreignPutBack(e)
+		}
 	}
 	switch s.Lock.Owner {
 	case Other, Free:
@@ -242,9 +241,7 @@ func (s *step) skipped(e Observed) {
 		k.absentSince = 0
 	}
 	owner, was, r := s.ownerOf(e.Record, e.Version.UID), k.shown, e.Record
-	if sameBoundBeat(r, k.Record) && !sameBoundBeat(r, was) {
-		k.duration, k.beaten = r.Mark.Duration, r // a stranger may have edited it before we read it
-	}
+	s.asWritten(r)
 	held := s.mayBeAtWork(was, k.streamed.UID)
 	if (held || was != nil && was.Released()) && (r == nil || !r.Bound()) || held && isPutBack(was, r) {
 		s.undone(was.Mark.Duration)
@@ -266,9 +263,7 @@ func (s *step) skipped(e Observed) {
 		if was == nil || s.ownerOf(was, k.streamed.UID) == Unowned {
 			s.robbed() // what was before has no owner that we know
 		}
-		if was != nil && k.streamed.UID == e.Version.UID && isForeignPutBack(was, r) {
-			s.suspectUnseen(s.now)
-		}
+		s.foreignPutBack(e)
 		s.seeForeign(r, nil)
 	case Orphaned: // it has certainly stopped
 		s.validity.until = 0
@@ -282,6 +277,13 @@ func (s *step) skipped(e Observed) {
 	s.validity.until = 0
 	if k.Owner == Unowned || k.Owner == Nobody {
 		k.since, k.duration = s.now, duration
+	}
+}
+
+// asWritten: the stream shows r. If it has not shown that beat before, but a read did, a stranger may have edited it before we read it.
+func (s *step) asWritten(r *record.Record) {
+	if k := &s.Lock; sameBoundBeat(r, k.Record) && !sameBoundBeat(r, k.shown) {
+		k.duration, k.beaten = r.Mark.Duration, r // now as it was written
 	}
 }
 
@@ -328,8 +330,8 @@ func (s *step) robbed() {
 }
 
 // leaseOf is how long the lease of a new beat counts. The stream shows a beat as it was written. A list or a read may show it after a
-// stranger shortened it. Then the longest counts: this duration, the longest lease that members
-// publish, and what the same holder said before. The stream corrects that when it shows this beat as it was written, or the next one.
+// stranger shortened it. Then the longest counts: this duration, the longest lease that members publish, and what the same holder said
+// before. The stream corrects that when it shows this beat as it was written, or the next one.
 func (s *step) leaseOf(r *record.Record) time.Duration {
 	d, l := r.Mark.Duration, &s.Lock
 	if s.source == Stream {

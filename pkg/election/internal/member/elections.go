@@ -141,11 +141,9 @@ func (m *Member) drop(c *contest) {
 		}
 	}
 	m.gone[c.lock] = gone{c.state.LastBeat(), c.election}
-	delete(m.unshown, c.lock)
-	if u := c.state.Unshown(); !u.Nobody(m.now) {
-		if m.unshown == nil {
-			m.unshown = map[lockName]machine.Unshown{}
-		}
+	if u := c.state.Unshown(); u.Nobody(m.now) {
+		delete(m.unshown, c.lock)
+	} else {
 		m.unshown[c.lock] = u
 	}
 }

@@ -166,11 +166,12 @@ func New(cfg Config) *Member {
 		lacks:      map[*contest]string{},
 		handed:     map[lockName]bool{},
 		gone:       map[lockName]gone{},
-		unshown:    maps.Clone(cfg.Heritage.unshown),
+		unshown:    map[lockName]machine.Unshown{},
 		disowned:   map[lockName]disowned{},
 		heard:      map[string]sign{},
 		view:       &machine.View{},
 	}
+	maps.Copy(m.unshown, cfg.Heritage.unshown)
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(cfg.Identity)) // a hash never fails to write
 	m.salt = hash.Sum64() | 1

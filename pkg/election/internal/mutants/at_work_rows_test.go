@@ -20,8 +20,8 @@ var atWorkRows = []row{
 	{
 		name: "edited/before-a-read", rule: "observers-clock: what a beat says counts as the stream first shows it, although a read showed it edited",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "		k.duration, k.beaten = r.Mark.Duration, r //",
-		new:  "		k.duration, k.beaten = k.duration, k.beaten //",
+		old:  "	s.asWritten(r)\n",
+		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/edited_before_it_was_read",
 	},
 	{
@@ -41,8 +41,8 @@ var atWorkRows = []row{
 	{
 		name: "edited/since-the-stream", rule: "observers-clock: an edit that the stream shows late changes nothing of a beat that it showed before",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "	if sameBoundBeat(r, k.Record) && !sameBoundBeat(r, was) {",
-		new:  "	if sameBoundBeat(r, k.Record) {",
+		old:  "sameBoundBeat(r, k.Record) && !sameBoundBeat(r, k.shown) {",
+		new:  "sameBoundBeat(r, k.Record) {",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/edited_before_it_was_read",
 	},
 	{
@@ -146,15 +146,15 @@ var atWorkRows = []row{
 	{
 		name: "unseen/put-back-behind-a-read", rule: "claim-and-wait: a read may show a foreign record that a stranger has put back, and the stream shows late in place of what",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "	if s.source == Stream && k.Owner == Foreign && k.shown != nil",
-		new:  "	if false && k.shown != nil",
+		old:  "		if s.Lock.Owner == Foreign {\n			s.foreignPutBack(e)\n		}\n",
+		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/foreign_put_back_read_first",
 	},
 	{
 		name: "unseen/put-back-in-history", rule: "claim-and-wait: a foreign record that was put back counts as such although the stream shows it late",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "		if was != nil && k.streamed.UID == e.Version.UID && isForeignPutBack(was, r) {",
-		new:  "		if false {",
+		old:  "		s.foreignPutBack(e)\n		s.seeForeign",
+		new:  "		s.seeForeign",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/foreign_put_back_read_first",
 	},
 	{
@@ -188,7 +188,7 @@ var atWorkRows = []row{
 	{
 		name: "edited/as-it-was-written", rule: "observers-clock: the lease counts as written once the stream shows the beat, although a read showed the same version",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "		k.duration = e.Record.Mark.Duration // as it was written\n",
+		old:  "		s.asWritten(e.Record)\n",
 		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/edited_before_it_was_read",
 	},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/election/sweep"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -187,7 +188,7 @@ func (x *checking) checkOperatorRights(ctx context.Context) error {
 
 // checkRights asks for rights, and says whether all are granted. what describes them.
 func (x *checking) checkRights(ctx context.Context, g grade, hint, what string, of []need) (granted bool, err error) {
-	client, err := authorizationclient.NewForConfig(x.cluster.config)
+	client, err := apiserver.ClientFor(x.cluster.config, authorizationclient.NewForConfigAndClient)
 	if err != nil {
 		return false, err
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 )
 
 // answerTimes is how an API server answers.
@@ -25,7 +27,7 @@ const answersTaken = 3
 
 // askTimes asks an API server for its version a few times.
 func askTimes(ctx context.Context, c *rest.Config) (t answerTimes, err error) {
-	client, err := rest.HTTPClientFor(c)
+	client, err := apiserver.HTTPClientFor(c)
 	if err != nil {
 		return t, fmt.Errorf("client for %s: %w", c.Host, err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
@@ -55,7 +56,7 @@ func inGroup(c *cobra.Command, run func(context.Context, groupCommand) error) er
 	if err := g.connect(ctx, p); err != nil {
 		return err
 	}
-	if g.core, err = coreclient.NewForConfig(g.cluster.config); err != nil {
+	if g.core, err = apiserver.ClientFor(g.cluster.config, coreclient.NewForConfigAndClient); err != nil {
 		return err
 	}
 	return run(ctx, g)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	cmlock "github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 	"github.com/primacy-dev/primacy/pkg/revisions"
@@ -42,11 +43,11 @@ func sourceKinds(c sourceClients) *revisions.Registry {
 
 // sourcesIn are the sources of the preferred revision with clients for a cluster.
 func sourcesIn(c *rest.Config) (*revisions.Registry, error) {
-	core, err := coreclient.NewForConfig(c)
+	core, err := apiserver.ClientFor(c, coreclient.NewForConfigAndClient)
 	if err != nil {
 		return nil, fmt.Errorf("client for sources of the preferred revision: %w", err)
 	}
-	admission, err := admissionclient.NewForConfig(c)
+	admission, err := apiserver.ClientFor(c, admissionclient.NewForConfigAndClient)
 	if err != nil {
 		return nil, fmt.Errorf("client for sources of the preferred revision: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/kubelet"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 )
 
 // containerPatience is for how long the start of a member waits until its kubelet has published its container.
@@ -55,7 +56,7 @@ func newHearing(ctx context.Context, p *config.Process, c *cluster, name string,
 	if len(withoutPlace(h.words)) == len(h.words) {
 		return h, nil
 	}
-	core, err := coreclient.NewForConfig(c.config)
+	core, err := apiserver.ClientFor(c.config, coreclient.NewForConfigAndClient)
 	if err != nil {
 		return nil, fmt.Errorf("client for pods: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/metrics"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
@@ -65,7 +66,7 @@ func newMember(ctx context.Context, kinds *runners.Registry, p *config.Process, 
 	if err != nil {
 		return nil, err
 	}
-	core, err := coreclient.NewForConfig(c.config)
+	core, err := apiserver.ClientFor(c.config, coreclient.NewForConfigAndClient)
 	if err != nil {
 		return nil, fmt.Errorf("client for pins and rollouts: %w", err)
 	}

@@ -24,6 +24,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 )
 
 // mostNames limits how many objects of one kind we ask about by name.
@@ -74,11 +75,11 @@ func checkElsewhere(ctx context.Context, c *cluster, i *insistence, needs []need
 }
 
 func checkNamespace(ctx context.Context, c *cluster, i *insistence, of schema.GroupResource, namespace, or string) error {
-	coordination, err := coordinationclient.NewForConfig(c.config)
+	coordination, err := apiserver.ClientFor(c.config, coordinationclient.NewForConfigAndClient)
 	if err != nil {
 		return err
 	}
-	core, err := coreclient.NewForConfig(c.config)
+	core, err := apiserver.ClientFor(c.config, coreclient.NewForConfigAndClient)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func checkNamespace(ctx context.Context, c *cluster, i *insistence, of schema.Gr
 // checkPermissions asks the API server what this process may do. A missing permission is an error if no member starts
 // without it; otherwise the log says what this member cannot do.
 func checkPermissions(ctx context.Context, c *cluster, i *insistence, needs []need, log *zap.Logger) error {
-	client, err := authorizationclient.NewForConfig(c.config)
+	client, err := apiserver.ClientFor(c.config, authorizationclient.NewForConfigAndClient)
 	if err != nil {
 		return err
 	}
@@ -224,7 +225,7 @@ func whoAmI(ctx context.Context, c *cluster) string {
 
 // userOf asks the API server for the name of the user whose credentials we have.
 func userOf(ctx context.Context, c *cluster) (string, error) {
-	client, err := authenticationclient.NewForConfig(c.config)
+	client, err := apiserver.ClientFor(c.config, authenticationclient.NewForConfigAndClient)
 	if err != nil {
 		return "", err
 	}

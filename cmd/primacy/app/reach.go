@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 )
 
 // patience is how long we wait for an API server that does not answer. Tests set less.
@@ -104,7 +105,7 @@ func reachWith(ctx context.Context, c *rest.Config, i *insistence) error {
 func versionClient(c *rest.Config) (rest.Interface, error) {
 	c = rest.CopyConfig(c)
 	c.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	return rest.UnversionedRESTClientFor(c)
+	return apiserver.ClientFor(c, rest.UnversionedRESTClientForConfigAndClient)
 }
 
 func askVersion(ctx context.Context, client rest.Interface) error {

@@ -257,7 +257,7 @@ func (s *statusCommand) checkGroup(r status.Report) error {
 
 // checkNamespace says whether the namespace exists, as far as this user may know.
 func (s *statusCommand) checkNamespace(ctx context.Context) error {
-	core, err := coreclient.NewForConfig(s.cluster.config)
+	core, err := apiserver.ClientFor(s.cluster.config, coreclient.NewForConfigAndClient)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/steering"
@@ -18,7 +19,7 @@ type steeredGroups map[string]rollout.Plan
 // steered reads the plans of the groups of a report.
 func (s *statusCommand) steered(ctx context.Context, r status.Report) steeredGroups {
 	plans := steeredGroups{}
-	core, err := coreclient.NewForConfig(s.cluster.config)
+	core, err := apiserver.ClientFor(s.cluster.config, coreclient.NewForConfigAndClient)
 	if err != nil {
 		return plans
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 )
 
@@ -131,7 +132,7 @@ func (u *uninstallCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
-	client, err := coordinationclient.NewForConfig(u.cluster.config)
+	client, err := apiserver.ClientFor(u.cluster.config, coordinationclient.NewForConfigAndClient)
 	if err != nil {
 		return err
 	}

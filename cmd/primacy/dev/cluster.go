@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
 )
@@ -133,7 +134,7 @@ func (c *cluster) connect(ctx context.Context, connect Connect, namespace string
 	if c.namespace == "" {
 		c.namespace = own
 	}
-	if c.core, err = coreclient.NewForConfig(config); err != nil {
+	if c.core, err = apiserver.ClientFor(config, coreclient.NewForConfigAndClient); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
 	if c.leases, err = lease.NewClient(config); err != nil {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -87,11 +88,11 @@ func NewReviewer(of *rest.Config, c clock.Clock, log *zap.Logger) (*Reviewer, er
 	own := rest.CopyConfig(of)
 	own.QPS, own.Burst, own.RateLimiter = reviewsPerSecond, reviewBurst, nil
 	own.Timeout = reviewTime
-	tokens, err := authenticationclient.NewForConfig(own)
+	tokens, err := apiserver.ClientFor(own, authenticationclient.NewForConfigAndClient)
 	if err != nil {
 		return nil, fmt.Errorf("client for reviews: %w", err)
 	}
-	rights, err := authorizationclient.NewForConfig(own)
+	rights, err := apiserver.ClientFor(own, authorizationclient.NewForConfigAndClient)
 	if err != nil {
 		return nil, fmt.Errorf("client for reviews: %w", err)
 	}

@@ -3,17 +3,20 @@ package kubelet
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/primacy-dev/primacy/internal/listwatch"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
@@ -44,12 +47,9 @@ type end struct{ container, message string }
 // mostSlots is how many sessions of one host we look through.
 const mostSlots = 8
 
-// errEnded says that a watch has ended in order, as each one does after some minutes.
-var errEnded = errors.New("it has ended")
-
 // pauseAfter is the pause before the next list and watch: longer if the API server refuses them.
 func pauseAfter(err error) time.Duration {
-	if errors.Is(err, errEnded) {
+	if err == nil { // the stream has ended in order, as each one does after some minutes
 		return 100 * time.Millisecond
 	}
 	return 5 * time.Second
@@ -69,7 +69,7 @@ func (l *Listener) Run(ctx context.Context) {
 func again(ctx context.Context, follow func(context.Context) error, failed func(error)) {
 	for said := false; ctx.Err() == nil; {
 		err := follow(ctx)
-		if ctx.Err() == nil && !said && !errors.Is(err, errEnded) {
+		if ctx.Err() == nil && !said && err != nil {
 			said = true
 			failed(err)
 		}
@@ -79,37 +79,45 @@ func again(ctx context.Context, follow func(context.Context) error, failed func(
 
 // follow lists the Pods and then watches them, until the watch ends.
 func (l *Listener) follow(ctx context.Context) error {
-	list, err := l.Pods.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("list pods: %w", err)
+	source := listwatch.Source{Watch: l.Pods.Watch, List: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return l.Pods.List(ctx, o)
+	}}
+	return source.Once(ctx, listwatch.Listener{
+		Watching: func() {},
+		Listed: func(o runtime.Object) error {
+			list, err := objectOf[*corev1.PodList](o)
+			if err != nil {
+				return err
+			}
+			present := map[types.UID]bool{}
+			for i := range list.Items {
+				present[list.Items[i].UID] = true
+				l.hear(ctx, &list.Items[i])
+			}
+			maps.DeleteFunc(l.heard, func(uid types.UID, _ map[end]bool) bool { return !present[uid] })
+			return nil
+		},
+		Changed: func(e watch.Event) error {
+			pod, err := objectOf[*corev1.Pod](e.Object)
+			switch {
+			case err != nil:
+				return err
+			case e.Type == watch.Deleted: // a Pod that is gone proves nothing
+				delete(l.heard, pod.UID)
+			default:
+				l.hear(ctx, pod)
+			}
+			return nil
+		},
+	})
+}
+
+// objectOf is what a list or a watch shows, if it has the type that we asked for. A watch shows a status when it fails.
+func objectOf[T runtime.Object](o runtime.Object) (is T, err error) {
+	if is, ok := o.(T); ok {
+		return is, nil
 	}
-	present := map[types.UID]bool{}
-	for i := range list.Items {
-		present[list.Items[i].UID] = true
-		l.hear(ctx, &list.Items[i])
-	}
-	for uid := range l.heard {
-		if !present[uid] {
-			delete(l.heard, uid)
-		}
-	}
-	w, err := l.Pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		return fmt.Errorf("watch pods: %w", err)
-	}
-	defer w.Stop()
-	for e := range w.ResultChan() {
-		pod, is := e.Object.(*corev1.Pod)
-		switch {
-		case !is:
-			return fmt.Errorf("watch pods: %v", e.Object)
-		case e.Type == watch.Deleted: // a Pod that is gone proves nothing
-			delete(l.heard, pod.UID)
-		default:
-			l.hear(ctx, pod)
-		}
-	}
-	return fmt.Errorf("watch pods: %w", errEnded)
+	return is, apierrors.FromObject(o)
 }
 
 // hear looks at the ends in a Pod's status, each once: a word that did not count, or was refuted, never counts.
@@ -169,6 +177,8 @@ func carryOut(ctx context.Context, c clock.Clock, sessions lock.Store, seen lock
 
 // session is the session of the identity, if it has not ended.
 func (l *Listener) session(ctx context.Context, identity string) (e lock.Entry, found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
 	for n := range mostSlots {
 		e, err = l.Sessions.Get(ctx, session.SlotName(l.Group, record.HostOf(identity), n))
 		switch {

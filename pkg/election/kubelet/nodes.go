@@ -12,10 +12,12 @@ import (
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/primacy-dev/primacy/internal/listwatch"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
@@ -60,7 +62,7 @@ func stateOf(n *corev1.Node) nodeState {
 	return nodeState{n.UID, n.Status.NodeInfo.BootID, out}
 }
 
-// listTime is how long a list of the sessions may take.
+// listTime is how long a look at the sessions may take.
 const listTime = 10 * time.Second
 
 // Run listens until ctx ends. When it returns, all burials have ended.
@@ -74,44 +76,51 @@ func (l *NodeListener) Run(ctx context.Context) {
 // follow lists the nodes and then watches them, until the watch ends. A taint that a list shows does not speak: we do not
 // know when it came.
 func (l *NodeListener) follow(ctx context.Context) error {
-	list, err := l.Nodes.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("list nodes: %w", err)
-	}
-	l.known = map[string]nodeState{}
-	for i := range list.Items {
-		l.known[list.Items[i].Name] = stateOf(&list.Items[i])
-	}
-	w, err := l.Nodes.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		return fmt.Errorf("watch nodes: %w", err)
-	}
-	defer w.Stop()
-	if !l.sees {
-		l.sees = true
-		l.Log.Info("the nodes are watched: from now on a taint that comes speaks of the members before it")
-	}
-	for e := range w.ResultChan() {
-		n, is := e.Object.(*corev1.Node)
-		if !is {
-			return fmt.Errorf("watch nodes: %v", e.Object)
-		}
-		before, now := l.known[n.Name], stateOf(n)
-		l.known[n.Name] = now
-		if e.Type == watch.Deleted {
-			delete(l.known, n.Name)
-			continue
-		}
-		// Only then is this the very write that brought the taint.
-		if now.out && !before.out && before.uid == now.uid {
-			at, err := strconv.ParseUint(n.ResourceVersion, 10, 64)
+	source := listwatch.Source{Watch: l.Nodes.Watch, List: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return l.Nodes.List(ctx, o)
+	}}
+	return source.Once(ctx, listwatch.Listener{
+		Listed: func(o runtime.Object) error {
+			list, err := objectOf[*corev1.NodeList](o)
 			if err != nil {
-				return fmt.Errorf("watch nodes: version %q: %w", n.ResourceVersion, err)
+				return err
 			}
-			l.buried.Go(func() { l.bury(ctx, n.Name, now, at) })
-		}
+			l.known = map[string]nodeState{}
+			for i := range list.Items {
+				l.known[list.Items[i].Name] = stateOf(&list.Items[i])
+			}
+			return nil
+		},
+		Watching: func() {
+			if !l.sees {
+				l.sees = true
+				l.Log.Info("the nodes are watched: from now on a taint that comes speaks of the members before it")
+			}
+		},
+		Changed: func(e watch.Event) error { return l.changed(ctx, e) },
+	})
+}
+
+// changed handles a change of a node. A taint speaks if this is the very write that brought it.
+func (l *NodeListener) changed(ctx context.Context, e watch.Event) error {
+	n, err := objectOf[*corev1.Node](e.Object)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("watch nodes: %w", errEnded)
+	before, now := l.known[n.Name], stateOf(n)
+	l.known[n.Name] = now
+	if e.Type == watch.Deleted {
+		delete(l.known, n.Name)
+		return nil
+	}
+	if now.out && !before.out && before.uid == now.uid {
+		at, err := strconv.ParseUint(n.ResourceVersion, 10, 64)
+		if err != nil {
+			return fmt.Errorf("watch nodes: version %q: %w", n.ResourceVersion, err)
+		}
+		l.buried.Go(func() { l.bury(ctx, n.Name, now, at) })
+	}
+	return nil
 }
 
 // bury ends the sessions on a node that have not beaten since the taint was stored, in the version at.

@@ -9,9 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/internal/listwatch"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 )
 
@@ -76,22 +74,6 @@ func (l listener) Shown(o runtime.Object) error {
 	return nil
 }
 
-const (
-	// listTimeout is how long one list may take.
-	listTimeout = 10 * time.Second
-	// openTimeout is how long the server may take to answer a watch. It answers at once, even if nothing changes.
-	openTimeout = 30 * time.Second
-)
-
-const (
-	// We ask the server to end a watch after a random time between watchSeconds and twice that, so that
-	// many watches don't start again at the same moment.
-	watchSeconds = 300
-	// overtime is how much longer than that a watch may last. A server or a proxy that does not end it may have lost it, and
-	// with it what changed since.
-	overtime = 30 * time.Second
-)
-
 // Follow passes news of the object to the listener until ctx ends.
 func (r Object) Follow(ctx context.Context, l Listener) {
 	revisions.Retry(ctx, func(ctx context.Context) {
@@ -104,79 +86,28 @@ func (r Object) Follow(ctx context.Context, l Listener) {
 // follow shows the object, and then every change until the stream ends. It returns an error if
 // the list or the watch was refused; a broken stream is no error.
 func (r Object) follow(ctx context.Context, l Listener) error {
-	version, err := r.list(ctx, l)
-	if err != nil {
-		return err
-	}
-	lasts := watchSeconds + rand.Int64N(watchSeconds)
-	stream, err := r.open(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &lasts})
-	if err != nil {
-		return err
-	}
-	defer func() { // when this returns, client-go's goroutine has ended
-		stream.Stop()
-		for range stream.ResultChan() {
-		}
-	}()
-	l.Readable()
-	over := clock.NewTimer(time.Duration(lasts)*time.Second + overtime)
-	defer over.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+	source := listwatch.Source{List: r.List, Watch: r.Watch}
+	source.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, r.Name).String() // as RBAC by resource name requires
+	err := source.Once(ctx, listwatch.Listener{
+		Listed: func(list runtime.Object) error { return r.listed(list, l) }, Watching: l.Readable,
+		Changed: func(e watch.Event) error {
+			if event(e, l) != nil {
+				return errBroken
+			}
 			return nil
-		case <-over.C:
-			return nil // the next list shows what we may have missed
-		case e, open := <-stream.ResultChan():
-			if !open {
-				return nil
-			}
-			if err := event(e, l); err != nil {
-				return nil // if the trouble persists, the next list reports it
-			}
-		}
+		},
+	})
+	if errors.Is(err, errBroken) {
+		return nil
 	}
+	return err
 }
 
-// open opens a watch, which lasts until ctx ends. It gives up if the server does not answer.
-func (r Object) open(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	ctx, giveUp := context.WithCancelCause(ctx)
-	late := clock.AfterFunc(openTimeout, func() { giveUp(errNoAnswer) })
-	stream, err := r.Watch(ctx, r.only(o))
-	late.Stop()
-	if err == nil {
-		return closing{stream, giveUp}, nil
-	}
-	if errors.Is(context.Cause(ctx), errNoAnswer) {
-		err = errNoAnswer
-	}
-	giveUp(nil)
-	return nil, err
-}
+// errBroken ends a stream: if the trouble persists, the next list reports it.
+var errBroken = errors.New("broken stream")
 
-var errNoAnswer = fmt.Errorf("no answer to a watch within %v (is the API server, or a proxy before it, overloaded?)", openTimeout)
-
-// closing is a stream whose Stop ends the stream's context, too.
-type closing struct {
-	watch.Interface
-	end context.CancelCauseFunc
-}
-
-// Stop implements watch.Interface.
-func (c closing) Stop() { c.Interface.Stop(); c.end(nil) }
-
-// list makes a consistent read. It returns the version from which to watch.
-func (r Object) list(ctx context.Context, l Listener) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
-	list, err := r.List(ctx, r.only(metav1.ListOptions{}))
-	if err != nil {
-		return "", err
-	}
-	about, err := meta.ListAccessor(list)
-	if err != nil {
-		return "", err
-	}
+// listed shows the object in the list of it.
+func (r Object) listed(list runtime.Object, l Listener) error {
 	var found runtime.Object
 	if err := meta.EachListItem(list, func(o runtime.Object) error {
 		named, err := meta.Accessor(o)
@@ -185,18 +116,9 @@ func (r Object) list(ctx context.Context, l Listener) (string, error) {
 		}
 		return err
 	}); err != nil {
-		return "", err
+		return err
 	}
-	if err := l.Shown(found); err != nil {
-		return "", err
-	}
-	return about.GetResourceVersion(), nil
-}
-
-// only narrows a request to the one object, as RBAC by resource name requires.
-func (r Object) only(o metav1.ListOptions) metav1.ListOptions {
-	o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, r.Name).String()
-	return o
+	return l.Shown(found)
 }
 
 func event(e watch.Event, l Listener) error {

@@ -115,14 +115,14 @@ var steeringRows = []row{
 	},
 	{
 		name: "preference/watch-without-an-answer", rule: "a watch that nobody answers is begun anew",
-		file: "pkg/revisions/object/object.go",
-		old:  "late := clock.AfterFunc(openTimeout,",
-		new:  "late := clock.AfterFunc(10000*openTimeout,",
+		file: "internal/listwatch/listwatch.go",
+		old:  "late := clock.AfterFunc(openTime,",
+		new:  "late := clock.AfterFunc(10000*openTime,",
 		pkg:  "pkg/revisions/object", test: "TestWatchThatNobodyAnswers",
 	},
 	{
 		name: "preference/watch-without-an-end", rule: "a watch that nobody ends is begun anew",
-		file: "pkg/revisions/object/object.go",
+		file: "internal/listwatch/listwatch.go",
 		old:  "	defer over.Stop()\n",
 		new:  "	over.Stop()\n",
 		pkg:  "pkg/revisions/object", test: "TestWatchThatNeverEnds",

@@ -152,4 +152,11 @@ var streamRows = []row{
 		new:  "",
 		pkg:  "pkg/election/lock/lease", test: "TestAnswers/reads/too_many_requests",
 	},
+	{
+		name: "stream/credentials-that-hang", rule: "a request ends with its context, though its credentials never come",
+		file: "pkg/election/lock/apiserver/prompt.go",
+		old:  "		return a.response, a.err\n	case <-ctx.Done():\n",
+		new:  "		return a.response, a.err\n	case <-make(chan struct{}):\n",
+		pkg:  "pkg/election/lock/apiserver", test: "TestCredentialsThatHang",
+	},
 }

@@ -299,15 +299,15 @@ var wordRows = []row{
 	{
 		name: "word/taint-left-there", rule: "words-need-silence: a taint speaks when it comes, not while it is there",
 		file: "pkg/election/kubelet/nodes.go",
-		old:  "		if now.out && !before.out && before.uid == now.uid {\n",
-		new:  "		if now.out && before.uid == now.uid {\n",
+		old:  "	if now.out && !before.out && before.uid == now.uid {\n",
+		new:  "	if now.out && before.uid == now.uid {\n",
 		pkg:  "pkg/election/kubelet", test: "TestATaintSpeaksOfWhatWasBefore",
 	},
 	{
 		name: "word/taint-was-there-first", rule: "words-need-silence: a taint that was there before the listener does not speak",
 		file: "pkg/election/kubelet/nodes.go",
-		old:  "		l.known[list.Items[i].Name] = stateOf(&list.Items[i])\n",
-		new:  "		l.known[list.Items[i].Name] = nodeState{uid: list.Items[i].UID}\n",
+		old:  "				l.known[list.Items[i].Name] = stateOf(&list.Items[i])\n",
+		new:  "				l.known[list.Items[i].Name] = nodeState{uid: list.Items[i].UID}\n",
 		pkg:  "pkg/election/kubelet", test: "TestATaintSpeaksOfWhatWasBefore",
 	},
 }

@@ -55,7 +55,7 @@ func NewClient(config *rest.Config, group Group) (*APIClient, error) {
 	if c.UserAgent == "" {
 		c.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
-	h, err := rest.HTTPClientFor(c)
+	h, err := HTTPClientFor(c)
 	if err != nil {
 		return nil, fmt.Errorf("client for %s: %w", group.Version, err)
 	}

@@ -1,0 +1,87 @@
+//go:build unix
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// TestCredentialsThatHang checks that a request ends with its context while the program that gives out the credentials
+// hangs, that as many as there may be do, and that requests go on once it answers.
+func TestCredentialsThatHang(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(r.Header.Get("Authorization")))
+	}))
+	defer server.Close()
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() {
+		f, err := os.OpenFile(gate, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		if _, err := f.WriteString("go\ngo\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := &rest.Config{Host: server.URL, ExecProvider: &clientcmdapi.ExecConfig{
+		APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode, Command: "sh",
+		Args: []string{"-c", `read line < "$0"; echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t"}}'`, gate},
+	}}
+	client, err := HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(within time.Duration) (sent string, err error) {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+		if err != nil {
+			return "", err
+		}
+		response, err := client.Do(r)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = response.Body.Close() }()
+		all, err := io.ReadAll(response.Body)
+		return string(all), err
+	}
+	ended := make(chan error, mostHeldUp+1)
+	for range mostHeldUp + 1 {
+		go func() {
+			_, err := get(time.Millisecond)
+			ended <- err
+		}()
+	}
+	patience := time.After(20 * time.Second)
+	for range mostHeldUp + 1 {
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v, want one that says that its time was over", err)
+			}
+		case <-patience:
+			t.Fatal("a request goes on after its time")
+		}
+	}
+	open()
+	if sent, err := get(time.Minute); err != nil || sent != "Bearer t" {
+		t.Errorf("sent %q, %v, want the credentials, since the program has answered", sent, err)
+	}
+}

@@ -142,11 +142,13 @@ type Session struct {
 	Disowned []record.Disowned
 	// Deaths are the holders of this object that were proved dead (rule proof-not-patience).
 	Deaths []record.Death
+	// Robbed are earlier holders that may be at work: a stranger put an earlier session in place of theirs.
+	Robbed []string
 }
 
 // Equal says whether s and o say the same.
 func (s Session) Equal(o Session) bool {
-	return s.UID == o.UID && s.Holder == o.Holder && s.Ended == o.Ended && slices.Equal(s.Disowned, o.Disowned) && slices.Equal(s.Deaths, o.Deaths)
+	return s.UID == o.UID && s.Holder == o.Holder && s.Ended == o.Ended && slices.Equal(s.Disowned, o.Disowned) && slices.Equal(s.Deaths, o.Deaths) && slices.Equal(s.Robbed, o.Robbed)
 }
 
 // Peer is another living member.

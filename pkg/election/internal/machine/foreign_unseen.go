@@ -56,8 +56,8 @@ func (s *step) foreignPutBack(e Observed) {
 // isForeignPutBack says whether a stranger put r, a foreign elector's, in place of a later record. Then its holder may release it
 // while another elector is at work. Each take by another elector raises the number of transitions, each renewal the time.
 func isForeignPutBack(before, r *record.Record) bool {
-	if r.Transitions > before.Transitions || record.OurForm(before.Holder) {
-		return false // one of us was robbed, or a stranger renamed it; what we know of our own times is more exact than a ConfigMap
+	if r.Transitions > before.Transitions || before.Holder != "" && before.Bound() {
+		return false // one of us was robbed; what we know of our own times is more exact than a ConfigMap
 	}
 	return r.Renewed.Before(before.Renewed)
 }

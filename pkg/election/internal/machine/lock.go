@@ -135,11 +135,23 @@ func (s *step) ownerOf(r *record.Record, uid string) Owner {
 		return Free
 	case r.Holder != "" && r.Bound():
 		return s.boundTo(r, uid)
-	case r.Holder != "" && !record.OurForm(r.Holder):
+	case r.Holder != "" && (!record.OurForm(r.Holder) || s.renewedUnmarked(r, uid)):
 		// Our annotations under a foreign name mean nothing (rules claim-and-wait, bound-to-the-holder).
 		return Foreign
 	}
 	return Unowned
+}
+
+// renewedUnmarked says whether somebody else renewed the lock, or took it, without our mark: an elector that is not ours, though its
+// name has the form of ours. A stranger who edits a member's record leaves its time as it is. Of a record with a mark that he made
+// unreadable, we cannot tell.
+func (s *step) renewedUnmarked(r *record.Record, uid string) bool {
+	was := s.Lock.Record
+	if r.Holder == s.cfg.Member.Identity || was == nil || s.Lock.Version.UID != uid {
+		return false
+	}
+	moved := !r.Renewed.Equal(was.Renewed) && r.Unreadable == ""
+	return moved || s.Lock.Owner == Foreign && was.Holder == r.Holder
 }
 
 // freeAt is when the first in line may take the lock, by what the stream showed; false while that cannot be

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -126,7 +127,7 @@ func (s *step) ownedThrough(r *record.Record, uid string) Owner {
 func (s *step) bySession(r *record.Record, uid string) Owner {
 	m := s.beside(r)
 	switch o, exists := s.View.Sessions[m.Session]; {
-	case !exists || o.UID != m.SessionUID:
+	case !exists || o.UID != m.SessionUID, slices.Contains(o.Robbed, r.Holder):
 		return Unowned
 	case o.Ended, o.Holder != "" && o.Holder != r.Holder:
 		return Orphaned // ended, or its slot was used again, which says the same (rule a-session-ends-once)

@@ -303,4 +303,18 @@ var foreignRows = []row{
 		new:  "return next",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/foreign_put_back",
 	},
+	{
+		name: "foreign/alike", rule: "claim-and-wait: an elector's name may have the form of ours",
+		file: "pkg/election/internal/machine/lock.go",
+		old:  "|| s.renewedUnmarked(r, uid)",
+		new:  "|| false && s.renewedUnmarked(r, uid)",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
+	},
+	{
+		name: "foreign/alike-while-it-renews", rule: "claim-and-wait: an elector with a name of our form stays one between two renewals",
+		file: "pkg/election/internal/machine/lock.go",
+		old:  " || s.Lock.Owner == Foreign && was.Holder == r.Holder\n",
+		new:  "\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
+	},
 }

@@ -338,4 +338,32 @@ var sessionRows = []row{
 		new:  "		return true\n",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
+	{
+		name: "session/robbed-until-the-slot-is-used", rule: "a-session-ends-once: who was robbed of a slot may be at work, whoever takes the slot next",
+		file: "pkg/election/internal/session/robbed.go",
+		old:  "	all := before.robbed\n",
+		new:  "	var all []robbed\n",
+		pkg:  "pkg/election/internal/session", test: "TestAnEarlierMembersSession",
+	},
+	{
+		name: "session/robbed-by-an-end", rule: "a-session-ends-once: the end of another member ends nothing",
+		file: "pkg/election/internal/session/robbed.go",
+		old:  " && (r.Member == nil || r.Member.Identity == s.owner):",
+		new:  ":",
+		pkg:  "pkg/election/internal/session", test: "TestAnEarlierMembersSession",
+	},
+	{
+		name: "session/robbed-by-an-older-one", rule: "a-session-ends-once: what a list shows may come from a slot that was deleted",
+		file: "pkg/election/internal/session/robbed.go",
+		old:  " || r.Renewed.Before(s.record.Renewed)",
+		new:  "",
+		pkg:  "pkg/election/internal/session", test: "TestAnEarlierMembersSession",
+	},
+	{
+		name: "session/robbed-before-our-eyes", rule: "a-session-ends-once: nobody takes a slot whose session has not ended",
+		file: "pkg/election/internal/session/robbed.go",
+		old:  "return o == inOrder || ",
+		new:  "return ",
+		pkg:  "pkg/election/internal/session", test: "TestAnEarlierMembersSession",
+	},
 }

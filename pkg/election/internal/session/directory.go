@@ -66,6 +66,8 @@ type slot struct {
 	deaths []record.Death
 	// ended: we saw the owner's session ended. A session ends once (rule a-session-ends-once).
 	ended bool
+	// robbed are earlier owners, over whose sessions a stranger put the session of a member that had the slot before.
+	robbed []robbed
 	// tampered: since the owner's highest beat we saw the record without a mark bound to its holder, even if
 	// the record is bound again; or the record shows its owner again after its end.
 	tampered bool
@@ -105,9 +107,23 @@ func (d *Directory) Shows(name string, r *record.Record) bool {
 	return d.Owns(name) || strings.HasPrefix(name, common) && (r != nil && r.IsSession() || d.slot(name) != nil)
 }
 
-// Observe records one object, or its absence, as a stream, a read or the answer to a write showed it. It
-// ignores what is not newer than what the directory knows.
+// Observe records one object, or its absence, as a stream or the answer to a write showed it. It ignores what is not newer
+// than what the directory knows.
 func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v record.Version) {
+	d.observe(now, name, r, v, inOrder)
+}
+
+// order says whether there may be versions of an object between two that we see.
+type order uint8
+
+const (
+	// inOrder: a stream shows each version.
+	inOrder order = iota
+	// skipping: a list or a read may skip some.
+	skipping
+)
+
+func (d *Directory) observe(now record.Instant, name string, r *record.Record, v record.Version, o order) {
 	at, exists := d.find(name)
 	switch {
 	case exists && v.Revision <= d.slots[at].version.Revision:
@@ -120,6 +136,7 @@ func (d *Directory) Observe(now record.Instant, name string, r *record.Record, v
 	case exists:
 		before := d.slots[at]
 		s := d.after(now, before, name, r, v)
+		s.robbed = d.robbedBy(now, before, s, o)
 		next := s.owner != before.owner || s.stated.identity != before.stated.identity || v.UID != before.version.UID
 		if next {
 			d.noteLast(now, before)
@@ -159,7 +176,7 @@ func (d *Directory) Read(now, sent record.Instant, name string, r *record.Record
 	if known != nil && known.outlived(v) && known.at < sent || d.returned(name, v, sent) {
 		return false
 	}
-	d.Observe(now, name, r, v)
+	d.observe(now, name, r, v, skipping)
 	if s := d.slot(name); known != nil && s != known {
 		s.changedAt = now // the read may have skipped a beat (rule unknown-is-waited-out)
 	}
@@ -198,7 +215,7 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 		if known != nil && known.outlived(e.Version) && known.at < sent || d.returned(e.Name, e.Version, sent) {
 			consistent = false
 		}
-		d.Observe(now, e.Name, e.Record, e.Version)
+		d.observe(now, e.Name, e.Record, e.Version, skipping)
 		if s := d.slot(e.Name); known != nil && s != known {
 			s.changedAt = now // it may have beaten while the stream was broken (rule unknown-is-waited-out)
 		}
@@ -294,11 +311,16 @@ const (
 
 // endOf is when a session expires unless it beats again, whether or not we can read it.
 func (d *Directory) endOf(s *slot) record.Instant {
+	return s.changedAt.Add(d.lasts(s))
+}
+
+// lasts is how long we wait for the slot's owner after its last beat.
+func (d *Directory) lasts(s *slot) time.Duration {
 	t := d.timing.Among(d.others)
 	if s.stated.duration != 0 {
 		t.LeaseDuration = max(d.timing.LeaseDuration, s.stated.duration)
 	}
-	return s.changedAt.Add(t.ObserverWait(t.LeaseDuration))
+	return t.ObserverWait(t.LeaseDuration)
 }
 
 func (d *Directory) isAlien(s *slot) bool {
@@ -338,6 +360,9 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 		if d.isAlien(s) {
 			note(d.endOf(s)) // from then on its owner is gone
 		}
+		for _, r := range s.robbed {
+			note(r.until)
+		}
 		older = older || d.isOlder(s, now, without)
 		holder := holderOf(s.record)
 		if holder == "" || holder == without || s.record.Member == nil || d.stateOf(s, now) != live {
@@ -373,7 +398,10 @@ func (d *Directory) session(s *slot, now record.Instant) machine.Session {
 	if d.isAlien(s) && now >= d.endOf(s) {
 		return machine.Session{} // the owner is gone, but we may not end its session: we wait out its locks
 	}
-	return machine.Session{UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned, Deaths: s.deaths}
+	return machine.Session{
+		UID: s.version.UID, Holder: holderOf(s.record), Ended: s.record.Released(), Disowned: s.disowned, Deaths: s.deaths,
+		Robbed: s.robbedAt(now),
+	}
 }
 
 // isOlder says whether the slot is that of another living member whose version does not know disowned

@@ -29,8 +29,8 @@ type elector struct {
 	// patient: its requests are given up with its renewDeadline, otherwise after half of it, as by the client that
 	// client-go makes for it.
 	patient bool
-	// named: all its processes have the same identity.
-	named bool
+	// named: all its processes have the same identity. alike: their identities look like those of our members.
+	named, alike bool
 
 	prefers record.Preferred
 	boots   int
@@ -120,6 +120,9 @@ func (e *elector) boot() {
 	r := &run{e: e, identity: e.name}
 	if !e.named {
 		r.identity = fmt.Sprintf("%s-%d", e.name, e.boots)
+	}
+	if e.alike {
+		r.identity = record.NewIdentity(r.identity, 0)
 	}
 	e.run = r
 	e.w.logf(e.name, "%s: stands as %s", e.w.elections[e.election], r.identity)

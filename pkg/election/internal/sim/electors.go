@@ -65,6 +65,10 @@ func (w *world) share(rng *rand.Rand) {
 	if sharing == machine.SharedWithClientGo {
 		w.retime(rng)
 	}
+	alike := rng.IntN(6) == 0
+	for _, f := range w.electors {
+		f.alike = alike
+	}
 }
 
 // retime gives the electors of some elections other timings that client-go accepts: a renewDeadline of 0.6 to 0.99

@@ -80,7 +80,8 @@ func (j *judge) plant() {
 	k.sees = j.sees
 	h := &host{w: blind, name: "nobody"}
 	first := &work{m: &contest{i: &incarnation{p: &proc{h: h}, identity: "first"}}, on: true}
-	second := &work{m: &contest{i: &incarnation{p: &proc{h: h}, identity: "second"}, shownTerms: map[shownTerm]bool{{"first", 0}: true}}, on: true}
+	informed := &incarnation{p: &proc{h: h}, identity: "second", shownSessions: map[string]bool{"first": true}}
+	second := &work{m: &contest{i: informed, shownTerms: map[shownTerm]bool{{"first", 0}: true}}, on: true}
 	k.atWork(first)
 	if blind.violation != "" {
 		w.violate("plant", "the judge objects to one at work: %s", blind.violation)

@@ -35,6 +35,19 @@ type incarnation struct {
 	knew *machine.View
 	// seen is the preference that the member was last told.
 	seen *preference
+	// shownSessions are the holders of the sessions that the member was shown, in the class PutBack.
+	shownSessions map[string]bool
+}
+
+// shown records that the member saw a session.
+func (i *incarnation) shown(r *record.Record) {
+	if r == nil || i.p.h.w.options.Class != PutBack {
+		return
+	}
+	if i.shownSessions == nil {
+		i.shownSessions = map[string]bool{}
+	}
+	i.shownSessions[r.Holder] = true
 }
 
 // join begins a new incarnation.

@@ -42,4 +42,9 @@ var putBackRows = []mutant{
 		old: "		if m.out.withdraw(stop.ID) { // the term was over before its work began\n",
 		new: "		if false {\n",
 	},
+	{
+		name: "put-back-session-frees", rule: "a-session-ends-once", file: "internal/machine/sessions.go", class: PutBack,
+		old: "slices.Contains(o.Robbed, r.Holder):",
+		new: "false && slices.Contains(o.Robbed, r.Holder):",
+	},
 }

@@ -79,9 +79,10 @@ type shownTerm struct {
 	token  record.Token
 }
 
-// unknowing says whether the member was never shown the term, and a stranger may have put the lock back.
+// unknowing says whether the member was never shown the term, or the session of its holder, and a stranger may have put the lock back,
+// or the session.
 func (m *contest) unknowing(holder string, token record.Token) bool {
-	if m.i.p.h.w.options.Class != PutBack || m.shownTerms[shownTerm{holder, token}] {
+	if m.i.p.h.w.options.Class != PutBack || m.shownTerms[shownTerm{holder, token}] && m.i.shownSessions[holder] {
 		return false
 	}
 	m.i.p.h.w.cov.saw(OverlapUnknowing)

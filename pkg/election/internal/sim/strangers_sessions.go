@@ -96,10 +96,11 @@ func (m *meddler) meddle() {
 	}
 }
 
-// putBack writes again what an earlier session of the same incarnation said.
+// putBack writes again what an earlier session of the same incarnation said. In the class PutBack it may be the session of another
+// member, which had the slot before.
 func (m *meddler) putBack(name string, now *record.Record) {
 	was := m.saved[name]
-	if was != nil && (now == nil || now.Member.Identity == was.Member.Identity) {
+	if was != nil && (now == nil || now.Member.Identity == was.Member.Identity || m.w.options.Class == PutBack) {
 		if f := m.w.judge.members[was.Member.Identity]; f != nil && !was.Released() {
 			f.putBack = f.putBack || f.sessionEnded
 		}

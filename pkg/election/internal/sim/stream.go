@@ -132,6 +132,7 @@ func (s *stream) taken(e lock.Event) {
 	for at := range entries {
 		o := &entries[at]
 		if w.isSession(*o) {
+			s.i.shown(o.Record)
 			w.judge.shown(s.i, o)
 		} else if m := s.i.lockOf(o.Name); m != nil && e.Kind == lock.Listed {
 			m.listed(*o)

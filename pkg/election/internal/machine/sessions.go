@@ -127,8 +127,10 @@ func (s *step) ownedThrough(r *record.Record, uid string) Owner {
 func (s *step) bySession(r *record.Record, uid string) Owner {
 	m := s.beside(r)
 	switch o, exists := s.View.Sessions[m.Session]; {
-	case !exists || o.UID != m.SessionUID, slices.Contains(o.Robbed, r.Holder):
+	case !exists || o.UID != m.SessionUID:
 		return Unowned
+	case slices.Contains(o.Robbed, r.Holder):
+		return Unowned // it may be at work
 	case o.Ended, o.Holder != "" && o.Holder != r.Holder:
 		return Orphaned // ended, or its slot was used again, which says the same (rule a-session-ends-once)
 	case o.Holder == "":

@@ -143,15 +143,19 @@ func (s *step) ownerOf(r *record.Record, uid string) Owner {
 }
 
 // renewedUnmarked says whether somebody else renewed the lock, or took it, without our mark: an elector that is not ours, though its
-// name has the form of ours. A stranger who edits a member's record leaves its time as it is. Of a record with a mark that he made
-// unreadable, we cannot tell.
+// name has the form of ours. A stranger who edits a member's record leaves its time as it is. If the mark is unreadable, only a
+// later time tells of an elector, and only if the mark was unreadable before: otherwise a member may have written both.
 func (s *step) renewedUnmarked(r *record.Record, uid string) bool {
 	was := s.Lock.Record
-	if r.Holder == s.cfg.Member.Identity || was == nil || s.Lock.Version.UID != uid {
+	switch {
+	case r.Holder == s.cfg.Member.Identity || was == nil || s.Lock.Version.UID != uid:
 		return false
+	case s.Lock.Owner == Foreign && was.Holder == r.Holder:
+		return true
+	case r.Unreadable != "":
+		return was.Unreadable != "" && r.Renewed.After(was.Renewed)
 	}
-	moved := !r.Renewed.Equal(was.Renewed) && r.Unreadable == ""
-	return moved || s.Lock.Owner == Foreign && was.Holder == r.Holder
+	return !r.Renewed.Equal(was.Renewed)
 }
 
 // freeAt is when the first in line may take the lock, by what the stream showed; false while that cannot be

@@ -116,9 +116,9 @@ var atWorkRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/foreign_put_back",
 	},
 	{
-		name: "unseen/renamed", rule: "claim-and-wait: a stranger who renames one of us puts no foreign record back",
+		name: "unseen/robbed", rule: "claim-and-wait: an elector that robs one of us puts no foreign record back",
 		file: "pkg/election/internal/machine/foreign_unseen.go",
-		old:  " || record.OurForm(before.Holder) {",
+		old:  " || before.Holder != \"\" && before.Bound() {",
 		new:  " {",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/foreign_put_back",
 	},

@@ -313,7 +313,7 @@ var foreignRows = []row{
 	{
 		name: "foreign/alike-while-it-renews", rule: "claim-and-wait: an elector with a name of our form stays one between two renewals",
 		file: "pkg/election/internal/machine/lock.go",
-		old:  " || s.Lock.Owner == Foreign && was.Holder == r.Holder\n",
+		old:  "	case s.Lock.Owner == Foreign && was.Holder == r.Holder:\n		return true\n",
 		new:  "\n",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
 	},

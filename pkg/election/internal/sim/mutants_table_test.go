@@ -164,8 +164,8 @@ var rows = []mutant{
 	},
 	{
 		name: "session-ended-too-early", rule: "a-session-ends-once", file: "internal/session/directory.go",
-		old: "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration))",
-		new: "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration) * 2 / 3)",
+		old: "return s.changedAt.Add(d.lasts(s))",
+		new: "return s.changedAt.Add(d.lasts(s) * 2 / 3)",
 	},
 	{
 		name: "identity-joins-again", rule: "a-session-ends-once", file: "internal/session/own.go", from: 5600,

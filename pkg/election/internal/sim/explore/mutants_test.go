@@ -92,8 +92,8 @@ var rows = []mutant{
 	},
 	{
 		name: "a session is ended too early (rule a-session-ends-once)", file: "internal/session/directory.go",
-		old:   "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration))",
-		new:   "return s.changedAt.Add(t.ObserverWait(t.LeaseDuration) / 2)",
+		old:   "return s.changedAt.Add(d.lasts(s))",
+		new:   "return s.changedAt.Add(d.lasts(s) / 2)",
 		world: "dies", wrong: "while",
 	},
 	{

@@ -362,3 +362,40 @@ func TestReleaseSaysWhenTheRangeEnded(t *testing.T) {
 		}
 	})
 }
+
+// TestRangesBegunLater checks that a member with ranges that follows one without them, whose session renews the lock,
+// leads in the present: that lock states a duration of a year.
+func TestRangesBegunLater(t *testing.T) {
+	for name, ends := range map[string]func(*testing.T, *member){
+		"leaves": func(t *testing.T, m *member) { m.leave(t) },
+		"is cut off": func(_ *testing.T, m *member) {
+			hangAll(m.store)
+			m.store.CutWatches()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				g.bend = func(c *election.Config, s *election.Spec) { s.Range = c.Host == "m2" }
+				m1 := g.join("m1", "stable", stable)
+				after(40 * time.Second)
+				m2 := g.join("m2", "stable", stable)
+				after(10 * time.Second)
+				if r := g.realm.Read("a").Record; !r.ThroughSession() || !m1.status["a"].IsLeader() {
+					t.Fatalf("no session renews the lock: %+v", r)
+				}
+				ends(t, m1)
+				after(time.Minute)
+				if now := time.Now(); !m2.status["a"].InRange(now) {
+					start, end, ok := m2.status["a"].Range()
+					t.Errorf("at %v the range is [%v, %v], %v", now, start, end, ok)
+				}
+				m1.store.Heal()
+				m2.leave(t)
+				if name != "leaves" {
+					m1.leave(t)
+				}
+			})
+		})
+	}
+}

@@ -167,7 +167,8 @@ func (r *Record) ThroughSession() bool { return r.Mark != nil && r.Mark.Renewal 
 func (r *Record) IsSession() bool { return r.Member != nil }
 
 // RangeEnd is when the record's last range of wall-clock time ends, rounded up to a whole second;
-// zero if it has none. If strangers edited the record, it is the latest possible end.
+// zero if it has none. If strangers edited the record, it is the latest possible end, but no duration counts
+// for more than MaxLeaseDuration.
 func (r *Record) RangeEnd() time.Time {
 	end := r.Renewed
 	switch {
@@ -178,10 +179,13 @@ func (r *Record) RangeEnd() time.Time {
 		// duration.
 	case r.Bound() && r.Claim != nil:
 		end = r.Acquired // nobody works under a claim
+	case r.Bound() && r.ThroughSession():
+		// It made no range, unless a stranger's edit says that a session renews it. Its plain duration is a year.
+		end = end.Add(min(r.Mark.Duration, MaxLeaseDuration))
 	case r.Mark != nil:
-		end = end.Add(max(r.Duration, r.Mark.Duration))
+		end = end.Add(min(max(r.Duration, r.Mark.Duration), MaxLeaseDuration))
 	default:
-		end = end.Add(r.Duration)
+		end = end.Add(min(r.Duration, MaxLeaseDuration))
 	}
 	if whole := end.Truncate(time.Second); whole.Before(end) {
 		end = whole.Add(time.Second)

@@ -58,4 +58,18 @@ var reloadRows = []row{
 		new:  "			wait := 1000 * anew\n",
 		pkg:  "internal/watchfile", test: "TestTheWayLeadsElsewhere",
 	},
+	{
+		name: "ranges/a-sessions-year-counts", rule: "ranges that are turned on begin in the present, although the session-renewed lock states a year",
+		file: "pkg/election/record/record.go",
+		old:  "	case r.Bound() && r.ThroughSession():\n",
+		new:  "	case false:\n",
+		pkg:  "pkg/election", test: "TestRangesBegunLater",
+	},
+	{
+		name: "ranges/a-strangers-year-counts", rule: "a stranger's edit of a duration moves ranges by an hour at most",
+		file: "pkg/election/record/record.go",
+		old:  "		end = end.Add(min(max(r.Duration, r.Mark.Duration), MaxLeaseDuration))\n",
+		new:  "		end = end.Add(max(r.Duration, r.Mark.Duration))\n",
+		pkg:  "pkg/election/record", test: "TestRangeEnd",
+	},
 }

@@ -182,14 +182,16 @@ func (p Plan) unreadable(key string) bool { return slices.Contains(p.Unreadable,
 // things. Without a pin and without a rollout in force, the digest is the default's. Members publish
 // the digest, and hand over because of a preference only to a member that publishes the same digest.
 func (p Plan) Digest(byDefault record.Preferred) string {
-	word := p.unreadableWord()
+	word, h := p.unreadableWord(), sha256.New()
 	switch {
-	case word != "":
+	case word != "" && !p.asked():
 		return byDefault.String() + " +unreadable " + word
+	case word != "":
+		p.foldAsked(h) // it counts, and ends, whatever else is unreadable
+		return byDefault.String() + " +unreadable " + word + " " + short(h)
 	case len(p.Pins) == 0 && !p.InForce() && !p.Blind() && !p.asked():
 		return byDefault.String()
 	}
-	h := sha256.New()
 	fold(h, "default", byDefault.String())
 	for _, pin := range slices.SortedFunc(slices.Values(p.Pins), func(a, b Pin) int { return cmp.Compare(a.Election, b.Election) }) {
 		fold(h, "pin", pin.Election, pin.Revision, pin.Member)
@@ -210,8 +212,10 @@ func (p Plan) Digest(byDefault record.Preferred) string {
 			fold(h, append([]string{"except"}, slices.Sorted(slices.Values(reach.Except))...)...)
 		}
 	}
-	return byDefault.String() + " +" + hex.EncodeToString(h.Sum(nil)[:8])
+	return byDefault.String() + " +" + short(h)
 }
+
+func short(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:8]) }
 
 // fold adds words to the hash so that no two lists of words look the same.
 func fold(h hash.Hash, words ...string) {

@@ -143,6 +143,12 @@ func TestDigestTellsApart(t *testing.T) {
 			plans = append(plans, p)
 		}
 	}
+	for _, p := range slices.Clone(plans) {
+		for _, asked := range []Plan{{Standstill: &Standstill{}}, {Standstill: &Standstill{NoTakeover: true}}, {Drained: []Drain{{Member: "web-0"}}}, {Handovers: []Handover{{Election: "web", To: "web-1"}}}} {
+			p.Standstill, p.Drained, p.Handovers = asked.Standstill, asked.Drained, asked.Handovers
+			plans = append(plans, p)
+		}
+	}
 	elections := []string{"web", "db"}
 	for i := range 60 {
 		elections = append(elections, fmt.Sprintf("e%d", i))
@@ -152,7 +158,7 @@ func TestDigestTellsApart(t *testing.T) {
 		for _, byDefault := range []record.Preferred{unsynced, record.Prefer(""), blue, record.Prefer("red")} {
 			all := ""
 			for _, e := range elections {
-				all += p.Preferred(e, byDefault).String() + "\n"
+				all += fmt.Sprintf("%+v\n", p.Preferred(e, byDefault))
 			}
 			digest := p.Digest(byDefault)
 			if before, seen := byDigest[digest]; seen && before != all {

@@ -127,4 +127,11 @@ var steeringRows = []row{
 		new:  "	over.Stop()\n",
 		pkg:  "pkg/revisions/object", test: "TestWatchThatNeverEnds",
 	},
+	{
+		name: "steering/pause-ends-unheard", rule: "a pause that ends is delivered although a part of the plan is unreadable",
+		file: "pkg/revisions/rollout/plan.go",
+		old:  "	case word != \"\" && !p.asked():\n",
+		new:  "	case word != \"\":\n",
+		pkg:  "pkg/revisions/steering", test: "TestAPauseEndsBesideWhatIsUnreadable",
+	},
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // TestHolderIsFirstAfterAnOutage checks that after an outage that hit all members, the holder of an
@@ -292,4 +293,56 @@ func TestALateWatchIsNoSilence(t *testing.T) {
 		m1.store.Heal()
 		g.end(m1, m2)
 	})
+}
+
+// TestNobodyWaitsForAForeignMonth has an elector that is not ours hold the lock of an election that fails open, with a duration of 30 days,
+// and an operator write the release that docs/hostile-records.md prescribes. Every watch breaks and resumes: before that, after it, or
+// meanwhile. It checks that a member leads within minutes. If the operator writes something else, the duration counts as an hour.
+func TestNobodyWaitsForAForeignMonth(t *testing.T) {
+	release := record.Record{Duration: time.Second}
+	for name, when := range map[string]struct {
+		before, meanwhile, later *record.Record
+		leads                    time.Duration
+	}{
+		"before the release": {later: &release, leads: 3 * time.Minute},
+		"after the release":  {before: &release, leads: 3 * time.Minute},
+		"meanwhile":          {meanwhile: &release, leads: 3 * time.Minute},
+		"no release":         {before: &record.Record{Duration: time.Minute}, leads: 5 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				g.bend = failsOpen
+				write := func(r *record.Record) {
+					t.Helper()
+					if r == nil {
+						return
+					}
+					next := *r
+					next.Transitions, next.Renewed = 1, time.Now()
+					if _, err := g.realm.Write("a", next, g.realm.Read("a").Version); err != nil {
+						t.Fatal(err)
+					}
+				}
+				write(&record.Record{Holder: "istiod", Duration: 30 * 24 * time.Hour})
+				m1, m2 := g.join("m1", "stable", stable), g.join("m2", "stable", stable)
+				after(time.Minute)
+				write(when.before)
+				after(time.Second)
+				away(m1)
+				away(m2)
+				after(time.Minute)
+				write(when.meanwhile)
+				m1.store.Heal()
+				m2.store.Heal()
+				after(time.Minute)
+				write(when.later)
+				after(when.leads)
+				if led := leaders(m1, m2)["a"]; len(led) != 1 {
+					t.Errorf("led by %v: %+v", led, g.realm.Read("a").Record)
+				}
+				g.end(m1, m2)
+			})
+		})
+	}
 }

@@ -40,9 +40,14 @@ func (c *contest) firstWrite() time.Duration {
 }
 
 // longerLease is the holder's leaseDuration if it is longer than ours; else zero. It covers two of the
-// holder's renewIntervals, and one of its extensions (record.Timing.Check).
+// holder's renewIntervals, and one of its extensions (record.Timing.Check). The duration of an elector that is
+// not ours is no leaseDuration of a member, whether it holds the lock or has released it.
 func (c *contest) longerLease() time.Duration {
-	if theirs := c.state.Lock.Duration(); theirs > c.election.Timing.LeaseDuration {
+	l := &c.state.Lock
+	if l.Owner == machine.Foreign || l.Owner == machine.Free && !l.Record.Bound() {
+		return 0
+	}
+	if theirs := min(l.Duration(), record.MaxLeaseDuration); theirs > c.election.Timing.LeaseDuration {
 		return theirs
 	}
 	return 0

@@ -128,4 +128,18 @@ var weatherRows = []row{
 		new:  "theirs < 0 {",
 		pkg:  "pkg/election/internal/sim", test: "TestRegressions",
 	},
+	{
+		name: "outage/foreign-duration-is-a-lease", rule: "a lock that fails open is not left alone after an outage for as long as a foreign elector's duration says",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "	if l.Owner == machine.Foreign || l.Owner == machine.Free && !l.Record.Bound() {\n",
+		new:  "	if false {\n",
+		pkg:  "pkg/election", test: "TestNobodyWaitsForAForeignMonth",
+	},
+	{
+		name: "outage/lease-of-a-month", rule: "after an outage no duration counts for more than the longest lease of a member",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "min(l.Duration(), record.MaxLeaseDuration)",
+		new:  "l.Duration()",
+		pkg:  "pkg/election", test: "TestNobodyWaitsForAForeignMonth",
+	},
 }

@@ -155,3 +155,58 @@ func TestFlappingPerElection(t *testing.T) {
 		}
 	})
 }
+
+// TestOtherWordsLeaveTheLockToNobody checks that a term beside Istio's electors, of a revision that is not preferred, goes on when
+// operators say something else: the preferred revision is the same. What they say counts all the same.
+func TestOtherWordsLeaveTheLockToNobody(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		g.bend = func(_ *election.Config, s *election.Spec) { s.Foreign.Sharing = election.SharedWithIstio }
+		m1 := g.join("m1", "stable", canary)
+		m2 := g.join("m2", "stable", canary)
+		tell := func(p record.Preferred) {
+			m1.prefs.values <- p
+			m2.prefs.values <- p
+			after(30 * time.Second)
+		}
+		after(2 * time.Minute)
+		leader, other := m1, m2
+		if m2.status["a"].IsLeader() {
+			leader, other = m2, m1
+		}
+		goesOn := func(when string) {
+			t.Helper()
+			if s := leader.status["a"]; !s.IsLeader() || s.Cycle() != 1 {
+				t.Errorf("%s: leads: %v, cycle %d", when, s.IsLeader(), s.Cycle())
+			}
+		}
+		goesOn("at first")
+		word := canary
+		word.Drained = record.HostsOf("m3")
+		tell(word)
+		goesOn("another host is drained")
+		word.Paused = true
+		tell(word)
+		goesOn("the group is paused")
+		word.NoTakeover = true
+		tell(word)
+		goesOn("nobody takes locks")
+		leader.leave(t)
+		after(time.Minute)
+		if other.status["a"].IsLeader() {
+			t.Error("it takes the lock although nobody should")
+		}
+		word.NoTakeover = false
+		tell(word)
+		g.wantLeader("a", other, other)
+		third := g.join("m3", "stable", word)
+		after(time.Minute)
+		g.wantLeader("a", other, other, third)
+		word.Paused, word.Drained = false, record.HostsOf(other.name)
+		other.prefs.values <- word
+		third.prefs.values <- word
+		after(time.Minute)
+		g.wantLeader("a", third, other, third)
+		g.end(other, third)
+	})
+}

@@ -220,7 +220,7 @@ func prefer(e *environment, revision string, a arguments) {
 	}
 	p.Blocked, p.NoTakeover = a.text("blocked", ""), a["takeover"] == "no"
 	var event Event = Tick{}
-	if p != e.cfg.Preferred {
+	if p.State != e.cfg.Preferred.State || p.Revision != e.cfg.Preferred.Revision {
 		event = PreferenceChanged{}
 	}
 	e.cfg.Preferred, e.cfg.Digest = p, a.text("digest", "d")

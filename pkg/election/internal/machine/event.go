@@ -86,7 +86,8 @@ type DirectoryChanged struct{ View *View }
 // BeatSeen: Config.Beat has changed. State.NeedsBeats says whether the machine wants this event.
 type BeatSeen struct{}
 
-// PreferenceChanged: Config.Preferred has changed.
+// PreferenceChanged: the state or the revision of Config.Preferred has changed. After any other change of it
+// comes a Tick.
 type PreferenceChanged struct{}
 
 // RunnersStopped: after Stop, all work has stopped.

@@ -56,7 +56,7 @@ type State struct {
 
 	// View is what the directory last said of the other members.
 	View *View
-	// preferredSince is when Config.Preferred last changed.
+	// preferredSince is when the preferred revision last changed.
 	preferredSince record.Instant
 	// jitter is the last random number that an event brought.
 	jitter float64

@@ -32,10 +32,10 @@ func (m *Member) prefer(p Preference) {
 		gains = gains || now.revision.Revision == m.cfg.Revision
 		c.preferred = now
 		switch {
-		case now.revision != before.revision:
+		case now.revision.State != before.revision.State || now.revision.Revision != before.revision.Revision:
 			m.handle(c, machine.PreferenceChanged{})
-		case now.digest != before.digest:
-			m.handle(c, machine.Tick{}) // others may see the same preference as we do now
+		case *now != *before:
+			m.handle(c, machine.Tick{}) // an operator said something else, or others may see the same preference as we do now
 		}
 	})
 	switch {

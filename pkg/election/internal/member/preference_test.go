@@ -28,6 +28,7 @@ func TestPreferenceIsToldToWhomItConcerns(t *testing.T) {
 	}{
 		{"the same again", perElection{"1", both}, nil},
 		{"one changed", perElection{"1", map[string]record.Preferred{"a": green, "b": blue}}, map[string]bool{"a": true}},
+		{"one has another word", perElection{"1", map[string]record.Preferred{"a": {State: blue.State, Revision: blue.Revision, NoTakeover: true}, "b": blue}}, map[string]bool{"a": true}},
 		{"the digest changed", perElection{"2", both}, map[string]bool{"a": true, "b": true}},
 	} {
 		for name := range both {

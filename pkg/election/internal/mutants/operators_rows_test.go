@@ -149,4 +149,18 @@ var operatorsRows = []row{
 		new:  "",
 		pkg:  "cmd/primacy/app", test: "TestHandbackInAnotherNamespace",
 	},
+	{
+		name: "operators/any-word-is-another-revision", rule: "left-to-istio: a term beside Istio's electors goes on while the preferred revision stays the same",
+		file: "pkg/election/internal/member/preference.go",
+		old:  "		case now.revision.State != before.revision.State || now.revision.Revision != before.revision.Revision:\n",
+		new:  "		case now.revision != before.revision:\n",
+		pkg:  "pkg/election", test: "TestOtherWordsLeaveTheLockToNobody",
+	},
+	{
+		name: "operators/other-words-unheard", rule: "a word that changes no revision counts at once",
+		file: "pkg/election/internal/member/preference.go",
+		old:  "		case *now != *before:\n",
+		new:  "		case false:\n",
+		pkg:  "pkg/election/internal/member", test: "TestPreferenceIsToldToWhomItConcerns",
+	},
 }

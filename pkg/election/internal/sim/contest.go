@@ -60,8 +60,9 @@ type contest struct {
 	}
 	// lacks: the member is taking in a list that shows another owner of the lock, or none.
 	lacks bool
-	// preferred is the preference that the member knew last.
+	// preferred is the preference that the member knew last, and turnedAt is when its revision last changed.
 	preferred record.Preferred
+	turnedAt  record.Instant
 }
 
 func (i *incarnation) newContest(e int) *contest {

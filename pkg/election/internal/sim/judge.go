@@ -181,6 +181,8 @@ func (j *judge) stopped(m *contest, a member.Stop) {
 		w.cov.saw(StoppedLate)
 	case m.undisturbed && m.outer == nil && !j.restored() && slices.Contains(losses, a.Reason):
 		w.violate("rule loss-is-definite", "%s: %s gives up its term although nobody took the lock (%s)", m.name, m.i.identity, a.Reason)
+	case a.Reason == machine.ReasonYielded && m.turnedAt != now && !m.i.several:
+		w.violate("yield", "%s: %s stops although %v was preferred before", m.name, m.i.identity, m.preferred)
 	case a.Reason == machine.ReasonExpired && w.mustOutlast(m):
 		w.violate("rule open-until-a-no", "%s: %s stops although the store said nothing since its last answer", m.name, m.i.identity)
 	case a.Reason == machine.ReasonPreempted && (better != 0 || m.i.several) && takenBack(m):
@@ -251,9 +253,8 @@ func (j *judge) knows(m *contest) {
 	} else if m.betterSince == 0 {
 		m.betterSince = m.i.now()
 	}
-	if now := m.i.seen.For(m.of()); m.state() != nil && now != m.preferred {
-		m.preferred = now
-		j.preferenceChanged(m)
+	if m.state() != nil {
+		j.prefers(m, m.i.seen.For(m.of()))
 	}
 }
 

@@ -98,10 +98,15 @@ func (r *run) rest() {
 	}
 }
 
-// preferenceChanged judges that a leader gives up a lock shared with Istio as soon as it hears that
-// another revision is preferred.
-func (j *judge) preferenceChanged(m *contest) {
-	s := m.state()
+// prefers judges that a leader gives up a lock shared with Istio as soon as it hears that another revision is
+// preferred. Whatever else changes in the preference, Istio's electors steal as before.
+func (j *judge) prefers(m *contest, now record.Preferred) {
+	was, s := m.preferred, m.state()
+	m.preferred = now
+	if now.State == was.State && now.Revision == was.Revision {
+		return
+	}
+	m.turnedAt = m.i.now()
 	if j.w.foreign[m.election].Sharing == machine.SharedWithIstio && s.Role == machine.Leading &&
 		m.preferred.State == record.PreferredSet && m.preferred.Revision != m.i.p.h.revision {
 		j.w.violate("yield", "%s: %s leads on although %v is preferred", m.name, m.i.identity, m.preferred)

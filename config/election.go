@@ -213,7 +213,7 @@ func (r *resolver) sharing(at string, doc lockDoc, lock *Lock) {
 		name  string
 		value time.Duration
 	}{{"renewDeadline", lock.Foreign.RenewDeadline}, {"retryPeriod", lock.Foreign.RetryPeriod}} {
-		if f.value <= 0 || f.value > maxTiming {
+		if f.value <= 0 || f.value > record.MaxTiming {
 			r.fail(foreign+"."+f.name, "both are set where the elector is made, such as 10s and 2s", "must be more than 0 and at most a year")
 			return
 		}

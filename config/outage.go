@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
@@ -65,7 +66,7 @@ func (r *resolver) outage(at string, doc *electionDoc, e *Election) {
 			r.clash(field, "write outage: failopen, or leave failopenFor out", "the work stops in an outage")
 		case bound.Duration <= 0:
 			r.fail(field, "write how long work may go on after its lock has expired, or unbounded", "%v must be more than 0", bound.Duration)
-		case bound.Duration > maxTiming && bound.Duration != Unbounded:
+		case bound.Duration > record.MaxTiming && bound.Duration != Unbounded:
 			r.fail(field, "write unbounded", "%v is longer than a year", bound.Duration)
 		}
 		e.FailopenFor = bound.Duration

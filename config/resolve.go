@@ -108,7 +108,7 @@ func (r *resolver) resolve(doc *document) {
 	if r.process != nil {
 		c.keep(r.process)
 	}
-	r.blame(impossible(c.Timing), c.Timing, []string{"timing"}, "timing")
+	r.blame(c.Timing.Check(), c.Timing, []string{"timing"}, "timing")
 	r.elections(doc.Elections)
 }
 

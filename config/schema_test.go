@@ -71,6 +71,7 @@ func judge(t *testing.T, s *jsonschema.Schema, text []byte) error {
 var beyond = []struct{ problem, because string }{
 	{"is missing (add group:", "a flag may name it"},
 	{"is longer than a year", "a pattern cannot compare durations"},
+	{"is too long: a dead", "a pattern cannot compare durations"},
 	{"no renewal may fail", "it is arithmetic"},
 	{"is too short", "a pattern cannot compare durations"},
 	{"is not a whole number of seconds", "the unit may be another"},

@@ -8,9 +8,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// maxTiming keeps sums of timings far from overflow.
-const maxTiming = 365 * 24 * time.Hour
-
 // timing resolves the document's timing: the profile, then single keys.
 func (r *resolver) timing(doc timingDoc) {
 	const at = "timing"
@@ -46,8 +43,8 @@ func (r *resolver) electionTiming(at string, doc *electionDoc) record.Timing {
 		}
 	}
 	if t != r.cfg.Timing {
-		known := impossible(r.cfg.Timing)
-		news := slices.DeleteFunc(impossible(t), func(e record.TimingError) bool { return slices.Contains(known, e) })
+		known := r.cfg.Timing.Check()
+		news := slices.DeleteFunc(t.Check(), func(e record.TimingError) bool { return slices.Contains(known, e) })
 		r.blame(news, t, []string{timing, priority, "timing"}, at)
 	}
 	return t
@@ -121,20 +118,6 @@ func timingHint(t record.Timing, e record.TimingError) string {
 		return "write 0s to not wait"
 	}
 	return e.Hint
-}
-
-// impossible lists the parts of a timing that no member can keep.
-func impossible(t record.Timing) []record.TimingError {
-	var errs []record.TimingError
-	for _, f := range durationsOf(t) {
-		if f.value > maxTiming {
-			errs = append(errs, record.TimingError{Field: f.name, Problem: fmt.Sprintf("%v is longer than a year", f.value)})
-		}
-	}
-	if len(errs) > 0 {
-		return errs
-	}
-	return t.Check()
 }
 
 type namedDuration struct {

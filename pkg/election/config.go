@@ -298,6 +298,9 @@ func (s *Spec) complete(c *Config) error {
 	if wait := s.Foreign.Wait; wait != 0 && wait < record.LeastForeignWait {
 		return fmt.Errorf("election %s: foreign wait %v must be at least %v (set it to 3 x renewDeadline + retryPeriod of the electors that share the lock, or leave it out if you do not know these)", s.Name, wait, record.LeastForeignWait)
 	}
+	if wait := s.Foreign.Wait; wait > record.MaxForeignWait {
+		return fmt.Errorf("election %s: foreign wait %v must be at most %v (set it to 3 x renewDeadline + retryPeriod of the electors that share the lock, or leave it out if you do not know these)", s.Name, wait, record.MaxForeignWait)
+	}
 	switch s.OnDeath {
 	case "":
 		s.OnDeath = OnDeathProof

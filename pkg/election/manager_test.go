@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -319,6 +320,7 @@ func TestSpecAndConfigErrors(t *testing.T) {
 			{election.Spec{Name: "UPPER"}, "lower-case"},
 			{election.Spec{Name: "b", Foreign: machine.Foreigners{Wait: 999 * time.Millisecond}}, "foreign wait 999ms must be at least 1s (set it to 3 x renewDeadline + retryPeriod"},
 			{election.Spec{Name: "b", Foreign: machine.Foreigners{Wait: -time.Second}}, "must be at least 1s"},
+			{election.Spec{Name: "b", Foreign: machine.Foreigners{Wait: math.MaxInt64}}, "must be at most 35040h0m0s"},
 			{election.Spec{Name: "b", Timing: record.Timing{LeaseDuration: 1500 * time.Millisecond, RenewInterval: time.Second}}, "whole number of seconds"},
 			{election.Spec{Name: "b", Timing: record.Timing{LeaseDuration: 5 * time.Second, RenewInterval: 2 * time.Second, StopGrace: 2 * time.Second}}, "at least 2 x renewInterval"},
 		} {

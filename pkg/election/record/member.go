@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -297,7 +298,12 @@ func lists(list []string, election string) bool {
 	return false
 }
 
-// Doubled is base x 2^n, at most 32 x base: the back-off that the rules mean by "doubling".
+// Doubled is base x 2^n, at most 32 x base: the back-off that the rules mean by "doubling". It is the longest
+// Duration where a longer one would overflow.
 func Doubled(base time.Duration, n int) time.Duration {
-	return base << uint(min(max(n, 0), 5))
+	times := uint(min(max(n, 0), 5))
+	if base > math.MaxInt64>>times {
+		return math.MaxInt64
+	}
+	return base << times
 }

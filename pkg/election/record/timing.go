@@ -9,8 +9,8 @@ import (
 )
 
 // Timing holds the durations of one election. In PreemptDelay and MinHold zero is a value: nobody waits. In the other fields zero means
-// that the value is missing, and Filled fills it in. So a Timing with only some fields has no PreemptDelay and no MinHold. To change
-// one field and keep the rest, change a copy of a profile:
+// that the value is missing, and Filled fills it in. So a Timing with only some fields has no PreemptDelay and no MinHold. No field may
+// be longer than MaxTiming. To change one field and keep the rest, change a copy of a profile:
 //
 //	t := election.Default()
 //	t.StopGrace = 2 * time.Second
@@ -75,6 +75,13 @@ func Profiles() (names []string) {
 // MaxLeaseDuration is the longest leaseDuration. An object that states more was edited by a
 // stranger, so nobody waits for longer than this.
 const MaxLeaseDuration = time.Hour
+
+// MaxTiming is the longest duration of a Timing, and MaxForeignWait the longest wait for a foreign elector whose renewDeadline and
+// retryPeriod are no longer than that. They keep sums of timings far from overflow.
+const (
+	MaxTiming      = 365 * 24 * time.Hour
+	MaxForeignWait = 4 * MaxTiming
+)
 
 // Filled returns the timing with a value for each field that must have one. A missing field comes from
 // otherwise. But if t has a leaseDuration of its own, the field comes from the profile with the longest
@@ -174,6 +181,18 @@ func (t Timing) Check() []TimingError {
 	} {
 		if f.value < 0 {
 			bad(f.name, "%v must not be negative", f.value)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"renewInterval", t.RenewInterval}, {"stopGrace", t.StopGrace}, {"nominateDelay", t.NominateDelay},
+		{"preemptDelay", t.PreemptDelay}, {"minHold", t.MinHold}, {"standDown", t.StandDown},
+	} {
+		if f.value > MaxTiming {
+			bad(f.name, "%v is longer than a year", f.value)
+			errs[len(errs)-1].Hint = fmt.Sprintf("it must be %dh or less", MaxTiming/time.Hour)
 		}
 	}
 	if t.Drift <= 0 || t.Drift >= 0.5 {

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +40,7 @@ func TestFilled(t *testing.T) {
 }
 
 // TestCheckRefuses checks that Check refuses a zero in a field that must not be zero, if nothing fills it
-// in, and a leaseDuration longer than any wait.
+// in, a leaseDuration longer than any wait, and timings longer than MaxTiming, whose sums would overflow.
 func TestCheckRefuses(t *testing.T) {
 	for field, change := range map[string]func(*Timing){
 		"leaseDuration": func(t *Timing) { t.LeaseDuration = MaxLeaseDuration + time.Second },
@@ -55,10 +57,44 @@ func TestCheckRefuses(t *testing.T) {
 			t.Errorf("%s: %v", field, errs)
 		}
 	}
+	for field, of := range map[string]func(*Timing) *time.Duration{
+		"renewInterval": func(t *Timing) *time.Duration { return &t.RenewInterval },
+		"stopGrace":     func(t *Timing) *time.Duration { return &t.StopGrace },
+		"nominateDelay": func(t *Timing) *time.Duration { return &t.NominateDelay },
+		"preemptDelay":  func(t *Timing) *time.Duration { return &t.PreemptDelay },
+		"minHold":       func(t *Timing) *time.Duration { return &t.MinHold },
+		"standDown":     func(t *Timing) *time.Duration { return &t.StandDown },
+	} {
+		for _, value := range []time.Duration{MaxTiming + 1, math.MaxInt64} {
+			timing := profile(t, "relaxed")
+			*of(&timing) = value
+			want := fmt.Sprintf("%s: %v is longer than a year (it must be 8760h or less)", field, value)
+			if errs := timing.Check(); len(errs) != 1 || errs[0].Error() != want {
+				t.Errorf("%v, want %s", errs, want)
+			}
+		}
+	}
 	longest := profile(t, "single-node")
 	longest.LeaseDuration = MaxLeaseDuration
+	longest.NominateDelay, longest.PreemptDelay, longest.MinHold, longest.StandDown = MaxTiming, MaxTiming, MaxTiming, MaxTiming
 	if errs := longest.Check(); len(errs) > 0 {
-		t.Errorf("%v: %v", MaxLeaseDuration, errs)
+		t.Errorf("%v: %v", longest, errs)
+	}
+}
+
+// TestDoubled checks that a back-off doubles up to 32 x, and does not overflow.
+func TestDoubled(t *testing.T) {
+	for _, c := range []struct {
+		base time.Duration
+		n    int
+		want time.Duration
+	}{
+		{time.Second, -1, time.Second}, {time.Second, 0, time.Second}, {time.Second, 3, 8 * time.Second}, {time.Second, 70, 32 * time.Second},
+		{0, 5, 0}, {MaxTiming, 5, 32 * MaxTiming}, {10 * MaxTiming, 5, math.MaxInt64}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64, 0, math.MaxInt64},
+	} {
+		if got := Doubled(c.base, c.n); got != c.want {
+			t.Errorf("%v, doubled %d times, is %v, want %v", c.base, c.n, got, c.want)
+		}
 	}
 }
 

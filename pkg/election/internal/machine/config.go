@@ -83,7 +83,7 @@ const (
 type Foreigners struct {
 	Sharing Sharing
 	// Wait is how long after its last renewal such an elector may be at work: 3 x renewDeadline +
-	// retryPeriod, at least record.LeastForeignWait. Zero if that is not known: see StopsAfter.
+	// retryPeriod, from record.LeastForeignWait to record.MaxForeignWait. Zero if that is not known: see StopsAfter.
 	Wait time.Duration
 }
 

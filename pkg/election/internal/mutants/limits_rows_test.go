@@ -72,4 +72,25 @@ var limitsRows = []row{
 		new:  "",
 		pkg:  "pkg/runners/cgroup", test: "TestOthersAreNotMoved",
 	},
+	{
+		name: "limits/timings-overflow", rule: "no timing is longer than a year, so that their sums do not overflow",
+		file: "pkg/election/record/timing.go",
+		old:  "		if f.value > MaxTiming {\n",
+		new:  "		if false {\n",
+		pkg:  "pkg/election/record", test: "TestCheckRefuses",
+	},
+	{
+		name: "limits/doubling-overflows", rule: "a back-off that doubles never becomes negative",
+		file: "pkg/election/record/member.go",
+		old:  "	if base > math.MaxInt64>>times {\n",
+		new:  "	if base == math.MaxInt64 && n == 0 {\n",
+		pkg:  "pkg/election/record", test: "TestDoubled",
+	},
+	{
+		name: "limits/foreign-wait-overflows", rule: "a wait for a foreign elector never ends in the past",
+		file: "pkg/election/config.go",
+		old:  "	if wait := s.Foreign.Wait; wait > record.MaxForeignWait {\n",
+		new:  "	if wait := s.Foreign.Wait; wait < 0 {\n",
+		pkg:  "pkg/election", test: "TestSpecAndConfigErrors",
+	},
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
-// Dead is what a parent knows of its member. Its methods are for the goroutine that called Bereaved.
+// Dead is what a parent knows of its member. Any goroutine may call its methods: what they return does not change.
 type Dead struct {
 	line *os.File
 	// group is the member's own control group; nil if it has none.

@@ -339,6 +339,13 @@ var deathRows = []row{
 		pkg:  "pkg/runners/parent", test: "TestNothingOutlivesTheParent",
 	},
 	{
+		name: "death/waits-for-the-store", rule: "a parent ends as its member did, even if the store hangs",
+		file: "pkg/runners/parent/burial/burial.go",
+		old:  "	lastWord    = 500 * time.Millisecond\n",
+		new:  "	lastWord    = time.Hour\n",
+		pkg:  "pkg/runners/parent/burial", test: "TestAParentEndsAlthough",
+	},
+	{
 		name: "death/frees-no-record", rule: "proof-not-patience: a proof that names the holder frees a record of its own",
 		file: "pkg/election/internal/machine/sessions.go",
 		old:  "		if s.freedByProof(r) {\n			return Orphaned\n		}\n",

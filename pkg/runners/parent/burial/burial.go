@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -33,7 +34,7 @@ import (
 )
 
 // Plan says what a parent needs once its member has died. Start and Outlive call its functions in the parent, where main
-// has run no further than to that call.
+// has run no further than to that call. They call them on goroutines of their own, and do not wait for one that hangs.
 type Plan struct {
 	parent.Options
 	// Sessions opens the store with the member's sessions, the one that its election.Config has as Locks.
@@ -61,24 +62,20 @@ func Start(p Plan) (election.Parent, error) {
 
 // These bound how long the parent of a dead member tries, since nobody starts the program again before the parent has
 // ended. burialHaste is the bound if the member ended in order, since it has tried itself to end its session, and after
-// a signal.
+// a signal. lastWord is how long we then wait for a call that does not heed the end of its context.
 const (
 	burialTime  = 5 * time.Second
 	burialHaste = time.Second
+	lastWord    = 500 * time.Millisecond
 )
 
 // Outlive is the rest of a parent's life, once its member has died: it waits until nothing is left of the member,
-// and ends the sessions that the member left. Then it ends the process as the member ended. It does not return.
+// and ends the sessions that the member left. Then it ends the process as the member ended, even if a function of the
+// Plan, the store or the log hangs or panics. It does not return.
 func (p Plan) Outlive(ctx context.Context, d *parent.Dead) {
 	ctx, cancel := context.WithTimeout(ctx, burialTime)
 	defer cancel()
 	defer d.Exit(ctx)
-	log := zap.NewNop()
-	if p.Log != nil {
-		log = p.Log(d)
-	}
-	log = log.With(zap.String("member", d.How()))
-	defer func() { _ = log.Sync() }()
 	burial, giveUp := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -94,8 +91,55 @@ func (p Plan) Outlive(ctx context.Context, d *parent.Dead) {
 		clock.Wait(burial, burialHaste)
 		giveUp()
 	})
-	if err := p.buryAll(burial, d, log); err != nil {
-		log.Warn("the member is dead, but nobody can prove it: its elections are led again when its session has lapsed", zap.Error(err))
+	log := zap.NewNop()
+	if err := within(burial, func(*step) error {
+		if p.Log != nil {
+			log = p.Log(d)
+		}
+		log = log.With(zap.String("member", d.How()))
+		return nil
+	}); err != nil {
+		return // nobody hears why
+	}
+	err := within(burial, func(s *step) error { return p.buryAll(burial, d, log, s) })
+	_ = within(burial, func(*step) error { // the log may hang
+		if err != nil {
+			log.Warn("the member is dead, but nobody can prove it: its elections are led again when its session has lapsed", zap.Error(err))
+		}
+		return log.Sync()
+	})
+}
+
+// step is the call that a goroutine makes at present. Any goroutine may use it.
+type step struct{ what atomic.Value }
+
+func (s *step) begin(what string) { s.what.Store(what) }
+
+// within calls f on a goroutine of its own, and returns f's error. A panic of f is an error. So is a call that has not
+// returned lastWord after the end of ctx: that goroutine ends with this process.
+func within(ctx context.Context, f func(*step) error) error {
+	at, done := &step{}, make(chan error, 1)
+	at.begin("begin")
+	go func() { // joined by the receives from done, unless f hangs
+		defer func() {
+			if v := recover(); v != nil {
+				done <- fmt.Errorf("%s: panic: %v", at.what.Load(), v)
+			}
+		}()
+		done <- f(at)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	late := clock.NewTimer(lastWord)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		return fmt.Errorf("%s: it hangs, although its time is over (do the API server and the kubeconfig's credential program answer?)", at.what.Load())
 	}
 }
 
@@ -116,21 +160,24 @@ func EndLeft(ctx context.Context, sessions lock.Store, line *parent.Line, log *z
 	}
 }
 
-func (p Plan) buryAll(ctx context.Context, d *parent.Dead, log *zap.Logger) error {
+func (p Plan) buryAll(ctx context.Context, d *parent.Dead, log *zap.Logger, at *step) error {
 	left := d.Sessions()
 	if len(left) == 0 {
 		return nil
 	}
+	at.begin("open the store of the sessions")
 	sessions, err := p.Sessions(d)
 	if err != nil {
 		return err
 	}
+	at.begin("wait for the end of what the member left")
 	if err := d.Proved(ctx); err != nil {
 		return err
 	}
 	var errs []error
 	for _, s := range slices.Backward(left) { // the last one is most likely alive
 		death := election.Death{Proof: election.ProofParent, Identity: s.Identity, By: "parent of " + s.Identity, How: d.How(), At: d.At()}
+		at.begin("end session " + s.Name)
 		if err := election.Bury(ctx, sessions, s.Name, death); err != nil {
 			errs = append(errs, err)
 			continue

@@ -46,7 +46,8 @@ var ErrNotBuried = errors.New("session not ended")
 
 // Bury ends the session of a dead member before it lapses, so that its elections are led again at once. It tries
 // until ctx ends, for as long as the session is that of d.Identity. It returns nil once the session has ended,
-// by whomever.
+// by whomever. If twenty looks show no such object at all, it gives up with an error that wraps ErrNotBuried: the session
+// may be stored elsewhere, or the write that creates it may still arrive.
 //
 // Only a caller that has proved that the member is dead, and that none of its work goes on, may call Bury. It
 // refuses if the session does not accept that kind of proof.
@@ -55,6 +56,7 @@ func Bury(ctx context.Context, locks lock.Store, name string, d Death) error {
 		return fmt.Errorf("%w: %s: %s's word counts only after a silence (call BuryOnWord)", ErrNotBuried, name, d.Proof)
 	}
 	var why tries.Why
+	stored := false
 	for again := 0; ; again++ {
 		if again > 0 && !clock.Wait(ctx, buryPause) {
 			return fmt.Errorf("%w: %s: %w", ErrNotBuried, name, why.Over(ctx))
@@ -65,7 +67,11 @@ func Bury(ctx context.Context, locks lock.Store, name string, d Death) error {
 			why.Failed(ctx, err)
 			continue
 		case e.Record == nil || e.Record.Holder == "": // the write that creates it may be on its way
+			stored = stored || e.Record != nil
 			if again >= freeLooks {
+				if !stored {
+					return fmt.Errorf("%w: %s: no such session is stored (another cluster or namespace?, or the write that creates it is still under way)", ErrNotBuried, name)
+				}
 				return nil
 			}
 			continue

@@ -3,6 +3,7 @@ package election_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -197,11 +198,36 @@ func TestBury(t *testing.T) {
 	t.Run("a session that is not there", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t, "a")
-			if err := election.Bury(t.Context(), g.realm.Store(), sessionOfM1, election.Death{Identity: "m1_00000001"}); err != nil {
-				t.Error(err)
+			err := election.Bury(t.Context(), g.realm.Store(), sessionOfM1, election.Death{Identity: "m1_00000001"})
+			if !errors.Is(err, election.ErrNotBuried) || !strings.Contains(err.Error(), "no such session is stored") {
+				t.Errorf("got %v, want that there is no such session", err)
 			}
 		})
 	})
+	for what, deleted := range map[string]bool{"a session that has ended": false, "a session that has ended, and is deleted meanwhile": true} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				death := leaveBehind(t, g, election.ProofParent)
+				if err := election.Bury(t.Context(), g.realm.Store(), sessionOfM1, death); err != nil {
+					t.Fatal(err)
+				}
+				before := g.realm.Read(sessionOfM1)
+				again := make(chan error)
+				go func() { again <- election.Bury(t.Context(), g.realm.Store(), sessionOfM1, death) }()
+				after(500 * time.Millisecond)
+				if deleted {
+					g.realm.Delete(sessionOfM1)
+				}
+				if err := <-again; err != nil {
+					t.Error(err)
+				}
+				if now := g.realm.Read(sessionOfM1); !deleted && now.Version != before.Version {
+					t.Error("the session was written again")
+				}
+			})
+		})
+	}
 	t.Run("a session that comes late", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			g := newGroup(t, "a")

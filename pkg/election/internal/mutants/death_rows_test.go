@@ -262,6 +262,13 @@ var deathRows = []row{
 		pkg:  "pkg/election", test: "TestBury",
 	},
 	{
+		name: "death/buries-nobody", rule: "proof-not-patience: nobody calls a session over that nobody has seen",
+		file: "pkg/election/death.go",
+		old:  "				if !stored {\n",
+		new:  "				if false {\n",
+		pkg:  "pkg/election", test: "TestBury",
+	},
+	{
 		name: "death/guards-first", rule: "proof-not-patience: guards of programs are killed last, since nobody else finishes their work if the parent dies",
 		file: "pkg/runners/deadman/below.go",
 		old:  "v == AllButGuards && isWatcher(pid)",

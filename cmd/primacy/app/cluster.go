@@ -15,6 +15,8 @@ import (
 // cluster is an API server and the credentials for it.
 type cluster struct {
 	config *rest.Config
+	// context is the name of the kubeconfig's context; empty in a Pod.
+	context string
 	// namespace is the namespace of the kubeconfig's context, or of the Pod.
 	namespace string
 	// requests counts those of a member; nil for other commands.
@@ -41,11 +43,18 @@ func findContext(kubeconfig, context string) (*cluster, error) {
 	if err != nil {
 		return nil, kubeconfigError(kubeconfig, err)
 	}
+	if context == "" {
+		raw, err := loader.RawConfig()
+		if err != nil {
+			return nil, kubeconfigError(kubeconfig, err)
+		}
+		context = raw.CurrentContext
+	}
 	c.UserAgent = "primacy/" + version
 	// The users of these clients limit themselves. client-go's limit would only make
 	// one request wait for another.
 	c.QPS = -1
-	return &cluster{config: c, namespace: namespace}, nil
+	return &cluster{config: c, context: context, namespace: namespace}, nil
 }
 
 func kubeconfigError(path string, err error) error {

@@ -153,10 +153,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	cluster.requests = metrics.NewRequests()
 	cluster.config.Wrap(cluster.requests.Over)
 	if g.line != nil {
-		if err := g.line.Note(map[string]string{
-			noteKubeconfig: p.Kubeconfig, noteNamespace: cluster.namespace,
-			noteLogLevel: p.LogLevel, noteLogFormat: p.LogFormat,
-		}); err != nil {
+		if err := g.line.Note(notesOf(p, cluster)); err != nil {
 			return unlessStopped(ctx, err)
 		}
 	}

@@ -43,6 +43,8 @@ type roster struct {
 	// elections of the configuration.
 	own, others []election.Spec
 	changed     chan struct{} // closed when set replaces others
+	// scoped are the elections of scope: revision, which no rollout moves.
+	scoped []election.Spec
 }
 
 func newRoster() *roster { return &roster{changed: make(chan struct{})} }
@@ -54,10 +56,19 @@ func (r *roster) all() ([]election.Spec, <-chan struct{}) {
 	return slices.Concat(r.own, r.others), r.changed
 }
 
-// set replaces the elections of the configuration, all in one step.
-func (r *roster) set(others []election.Spec) {
+// locking returns the present elections that have locks, whether a rollout moves them or not.
+func (r *roster) locking() []election.Spec {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Concat(r.own, r.others, r.scoped), func(e election.Spec) bool { return e.Disabled })
+}
+
+// set replaces the elections of the configuration with those of a plan, all in one step.
+func (r *roster) set(p *plan) {
+	others, scoped := p.moved()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.scoped = scoped
 	if slices.EqualFunc(r.others, others, same) {
 		return
 	}

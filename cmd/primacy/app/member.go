@@ -165,7 +165,7 @@ func (m *member) add(p *plan) error {
 		}
 		m.figures.add(e.spec.Name, e.figures)
 	}
-	m.roster.set(p.moved())
+	m.roster.set(p)
 	m.labels.set(p)
 	return nil
 }

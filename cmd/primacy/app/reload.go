@@ -97,7 +97,7 @@ func (r *reloader) take(ctx context.Context, written *config.Configuration) erro
 	}
 	logWeaker(r.log, next.begun())
 	r.inForce = next.Next
-	r.roster.set(next.made.moved())
+	r.roster.set(next.made)
 	r.labels.set(next.made)
 	for i, s := range next.Steps {
 		switch s.Verb {
@@ -194,13 +194,14 @@ func untilRestart(fields string) string {
 	return "must restart to take up " + fields
 }
 
-// moved are the elections that a rollout may move. It leaves out elections of scope: revision.
-func (p *plan) moved() []election.Spec {
-	var all []election.Spec
+// moved are the elections that a rollout may move, and those of scope: revision, which none does.
+func (p *plan) moved() (moved, scoped []election.Spec) {
 	for _, e := range p.elections {
 		if e.suffix == "" {
-			all = append(all, e.spec)
+			moved = append(moved, e.spec)
+		} else {
+			scoped = append(scoped, e.spec)
 		}
 	}
-	return all
+	return moved, scoped
 }

@@ -20,8 +20,7 @@ func (m *member) sweeper() listener {
 	return &sweep.Sweeper{
 		Group: m.process.Group, Sessions: remover, Clock: m.clock, Log: m.log,
 		Elsewhere: func(ctx context.Context) ([]lock.Entry, error) {
-			elections, _ := m.roster.all()
-			return locksElsewhere(ctx, elections, sessions)
+			return locksElsewhere(ctx, m.roster.locking(), sessions)
 		},
 	}
 }

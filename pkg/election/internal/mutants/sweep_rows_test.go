@@ -86,4 +86,11 @@ var sweepRows = []row{
 		new:  "	case o.entry.Version == record.Version{}:\n		return lock.ErrConflict\n	}\n	delete",
 		pkg:  "pkg/election/sweep", test: "TestOnlyWhatWasSeenIsRemoved",
 	},
+	{
+		name: "sweep/scoped", rule: "a session stays while a lock of an election of scope: revision tells of a member of its host",
+		file: "cmd/primacy/app/controller.go",
+		old:  "slices.Concat(r.own, r.others, r.scoped)",
+		new:  "slices.Concat(r.own, r.others)",
+		pkg:  "cmd/primacy/app", test: "TestMembersRemoveSessions",
+	},
 }

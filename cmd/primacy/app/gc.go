@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/election/sweep"
@@ -30,10 +32,11 @@ A session stays while its host has a member, and while a lock tells of a member 
 may still need what it says. A session that has only lapsed is ended by members first. Each session
 is deleted only after it was seen unchanged for two of its longest leases, and only as it was then.
 
-Locks are never deleted. With --config, gc lists those of elections that the file does not have.
+Locks are never deleted. With --config, gc lists those of elections that the file does not have. It also
+looks at the group's locks in the other namespaces that the file names: give it if there are such.
 
-It needs list, watch and delete on leases, and list and watch on configmaps. Exit status: 0; 1 if it failed;
-2 for a mistake in the command line.`,
+It needs list, watch and delete on leases, and list and watch on configmaps; in those other namespaces list
+and watch on the kinds of locks there. Exit status: 0; 1 if it failed; 2 for a mistake in the command line.`,
 		Example: `  primacy gc -n edge-system --dry-run           list them, and what is kept, and why
   primacy gc -n edge-system --yes               delete those that ended more than an hour ago`,
 		Args: noArguments,
@@ -142,8 +145,12 @@ func (g *gcCommand) find(ctx context.Context) (found collection, err error) {
 	if err != nil {
 		return found, err
 	}
+	elsewhere, err := g.elsewhere(ctx)
+	if err != nil {
+		return found, err
+	}
 	now := g.clock.Wall()
-	for _, e := range sweep.Ended(g.group, leases, maps) {
+	for _, e := range sweep.Ended(g.group, leases, slices.Concat(maps, elsewhere)) {
 		o := oldSession{Session: e.Name, Identity: e.Identity, Ended: e.Ended.UTC(), Why: e.Kept, version: e.Version, quiet: e.Quiet}
 		switch age := now.Sub(e.Ended); {
 		case o.Why != "":
@@ -159,6 +166,45 @@ func (g *gcCommand) find(ctx context.Context) (found collection, err error) {
 	}
 	found.Locks = append(g.unconfigured(status.Lease, leases), g.unconfigured(status.ConfigMap, maps)...)
 	return found, nil
+}
+
+// elsewhere lists the group's locks in the other namespaces that the configuration names. Their names begin with the
+// namespace.
+func (g *gcCommand) elsewhere(ctx context.Context) (all []lock.Entry, err error) {
+	c := g.process.Configuration
+	if c == nil {
+		return nil, nil
+	}
+	client, err := configmap.NewClient(g.cluster.config)
+	if err != nil {
+		return nil, err
+	}
+	for _, namespace := range c.Namespaces() {
+		if namespace == g.namespace {
+			continue
+		}
+		for kind, store := range map[string]lock.Store{
+			config.DefaultLockKind: g.leasesIn(namespace),
+			kindOfConfigMaps:       configmap.In(client, namespace, configmap.OfGroup(g.group)),
+		} {
+			names := lockNames(c, kind, namespace)
+			if names == nil {
+				continue
+			}
+			there, err := sweep.List(ctx, store)
+			if err != nil {
+				return nil, fmt.Errorf("locks in namespace %s: %w", namespace, err)
+			}
+			for _, e := range there {
+				if e.Record == nil || e.Record.Group != g.group && !slices.Contains(names, e.Name) {
+					continue // it is a stranger's, whose holders may be named like our hosts
+				}
+				e.Name = namespace + "/" + e.Name
+				all = append(all, e)
+			}
+		}
+	}
+	return all, nil
 }
 
 // unconfigured are the locks of the group's elections that the configuration does not have.

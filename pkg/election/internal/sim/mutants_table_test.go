@@ -318,6 +318,11 @@ var rows = []mutant{
 		old: "	case s.yields():\n",
 		new: "	case s.yields() && false:\n",
 	},
+	{
+		name: "yields-to-Istio-unasked", rule: "left-to-istio", file: "internal/machine/istio.go",
+		old: "s.preferredSince >= s.Term.asked }",
+		new: "s.now > max(s.preferredSince, s.Term.asked).Add(s.cfg.Timing.RenewInterval) }",
+	},
 	// What follows breaks the member's own rules.
 	{
 		name: "old-lock-let-go-under-work", rule: "stop-before-release", file: "internal/member/migrate.go", class: Moves,

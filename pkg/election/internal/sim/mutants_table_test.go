@@ -264,7 +264,7 @@ var rows = []mutant{
 		new: "if true || unseen != ",
 	},
 	{
-		name: "wait-goes-on-after-a-break", rule: "unknown-is-waited-out", file: "internal/machine/observe.go",
+		name: "wait-goes-on-after-a-break", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", from: 11000,
 		old: "	if k.Owner == Unowned || k.Owner == Nobody {\n		k.since = s.now\n",
 		new: "	if false {\n		k.since = s.now\n",
 	},

@@ -61,6 +61,7 @@ var sessionFields = map[string]string{
 	"slot.beat":      "",
 	"slot.ended":     "",
 	"slot.tampered":  "plain",
+	"slot.robbed":    "", // no session is put back here
 	"slot.deaths":    "", // no death is proved here
 	"slot.disowned":  "", // its record says so
 	"slot.stated":    "", // its record says so, and all timings are alike

@@ -17,6 +17,7 @@ import (
 //	            longestEver=DURATION unpublished inner]
 //	peer NAME [revision= location= ready= standing= preference= config= trust=]   gone NAME
 //	session NAME [uid= holder= ended died=TIME proof= disowned=N lock=] [later]   session NAME gone   the directory shows a session object
+//	session NAME holder= robbed=TIME   another's session was put over that of the member in its name, which may work until then
 //	session NAME others=N     the same; N later members of its slot died, too
 //	beat [calm] [sent=]       the stream shows a beat of our own session; calm, the next one is not late yet
 //	quiet [sent=]             the same, and nothing is told

@@ -268,6 +268,11 @@ func session(e *environment, name string, a arguments) {
 		o.Disowned = []record.Disowned{{Lock: a.text("lock", e.version.UID), Beat: uint64(n)}}
 		shown[name] = o
 	}
+	if at := a.duration("robbed", 0); at != 0 {
+		o := shown[name]
+		o.Robbed = []Robbed{{identity(member), record.Instant(at)}}
+		shown[name] = o
+	}
 	if a["died"] != "" {
 		o := shown[name]
 		o.Deaths = []record.Death{

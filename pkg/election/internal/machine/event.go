@@ -144,7 +144,13 @@ type Session struct {
 	// Deaths are the holders of this object that were proved dead (rule proof-not-patience).
 	Deaths []record.Death
 	// Robbed are earlier holders that may be at work: a stranger put an earlier session in place of theirs.
-	Robbed []string
+	Robbed []Robbed
+}
+
+// Robbed is a member that may be at work until an instant, although its session does not show it.
+type Robbed struct {
+	Identity string
+	Until    record.Instant
 }
 
 // Equal says whether s and o say the same.

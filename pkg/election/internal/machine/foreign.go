@@ -346,7 +346,7 @@ func (s *step) follows(r, before *record.Record) bool {
 // shownUnder says whether the stream shows the claim right after the holder it names.
 func (s *step) shownUnder(c record.Claim, v record.Version) bool {
 	shown := s.Lock.shown
-	return s.source == Stream && shown != nil && s.Lock.streamed.UID == v.UID && s.ownerOf(shown, v.UID) == Foreign &&
+	return s.source == Stream && shown != nil && s.Lock.streamed.UID == v.UID && s.Lock.shownForeign &&
 		shown.Holder == c.Identity && shown.Transitions == c.Transitions
 }
 

@@ -23,7 +23,7 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 		return false
 	}
 	// If the holder's duration was one second before, a release shows by its new renewal time.
-	return s.source == Stream && released(shown) && s.ownerOf(shown, v.UID) == Foreign &&
+	return s.source == Stream && released(shown) && before.shownForeign &&
 		(shown.Duration != time.Second || !shown.Renewed.Equal(r.Renewed))
 }
 

@@ -30,6 +30,8 @@ type Lock struct {
 	// mark as it was when the stream first showed its beat.
 	streamed record.Version
 	shown    *record.Record
+	// shownForeign: we took the owner of shown for a foreign one when the stream showed it.
+	shownForeign bool
 	// at is when the last observation came in.
 	at record.Instant
 	// changedAt is when the last beat of the holder came in (rule observers-clock).
@@ -219,9 +221,11 @@ func (s *step) waitedOut() bool {
 }
 
 // lastHolder says whether the lock lost its owner while it was validly ours: until that validity ends
-// nobody else can have taken it.
+// nobody else can have taken it. But an elector that is not ours may create it anew, with itself as the holder.
 func (s *step) lastHolder() bool {
-	return s.Lock.Owner == Unowned && s.now < s.validity.until && !s.renewedUnseen()
+	l := &s.Lock
+	return l.Owner == Unowned && s.now < s.validity.until && !s.renewedUnseen() &&
+		(l.Record.Holder == "" || l.Record.Holder == s.cfg.Member.Identity || l.Version.UID == s.Term.UID)
 }
 
 // foreignMaxDuration is the longest lease duration of a foreign holder that we wait out without an operator.
@@ -237,6 +241,8 @@ func (s *step) ownerless(r *record.Record) string {
 		return "just created"
 	case r.Mark == nil:
 		return fmt.Sprintf("holder %q, and no mark of ours", r.Holder)
+	case s.View.Sessions[r.Mark.Session].robbedUntil(r.Holder) != 0:
+		return fmt.Sprintf("holder %q, over whose session %q somebody put an earlier one", r.Holder, r.Mark.Session)
 	case r.Bound():
 		return fmt.Sprintf("holder %q, whose session %q is unknown", r.Holder, r.Mark.Session)
 	}

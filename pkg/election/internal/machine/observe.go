@@ -17,7 +17,7 @@ func (s *step) observe(e Observed) {
 		if e.Record == nil && e.AbsentSince != 0 {
 			s.Lock.absentSince = e.AbsentSince
 		}
-		s.streamed(e)
+		s.streamed(e, s.Lock.Owner)
 		return
 	}
 	known := s.Lock.Version
@@ -55,27 +55,27 @@ func (s *step) observe(e Observed) {
 		}
 		s.missed(e)
 		s.caughtUp(e)
-		s.streamed(e)
+		s.streamed(e, s.Lock.Owner)
 		return
 	}
 	s.missed(e)
 	s.sight(e.Record, e.Version)
 	if e.Source != ReadBack {
-		s.streamed(e)
+		s.streamed(e, s.Lock.Owner)
 	}
 	s.resolve()
 }
 
-// streamed notes what the stream or a list shows. A stranger may edit a mark after its beat. So we keep the mark that came with the
-// beat (rule observers-clock).
-func (s *step) streamed(e Observed) {
+// streamed notes what the stream or a list shows, and for whose we take it. A stranger may edit a mark after its beat. So we keep the
+// mark that came with the beat (rule observers-clock).
+func (s *step) streamed(e Observed, owner Owner) {
 	k, r := &s.Lock, e.Record
 	if was := k.shown; sameBoundBeat(r, was) && *r.Mark != *was.Mark {
 		unedited := *r
 		unedited.Mark = was.Mark
 		r = &unedited
 	}
-	k.streamed, k.shown = e.Version, r
+	k.streamed, k.shown, k.shownForeign = e.Version, r, owner == Foreign
 }
 
 // caughtUp: the stream shows what a reply or a read had shown before. By now the stream has shown all older
@@ -208,6 +208,9 @@ func (s *step) sight(r *record.Record, v record.Version) {
 		if unseen {
 			k.duration, k.beaten = s.beside(r).Duration, k.firstSeen(r)
 		}
+		if r.Holder != "" && r.Mark == nil && r.Unreadable == "" && !sameObject { // it may be an elector that is not ours
+			k.duration = max(k.duration, min(foreignDuration(r), foreignMaxDuration))
+		}
 	}
 	if r != nil && !r.Untouched() {
 		k.absentSince = 0 // somebody has held it since it was created
@@ -236,11 +239,11 @@ func (s *step) skipped(e Observed) {
 	if e.Version.Revision <= k.streamed.Revision {
 		return
 	}
-	defer s.streamed(e)
 	if e.Record != nil && !e.Record.Untouched() {
 		k.absentSince = 0
 	}
 	owner, was, r := s.ownerOf(e.Record, e.Version.UID), k.shown, e.Record
+	defer s.streamed(e, owner)
 	s.asWritten(r)
 	held := s.mayBeAtWork(was, k.streamed.UID)
 	if (held || was != nil && was.Released()) && (r == nil || !r.Bound()) || held && isPutBack(was, r) {
@@ -260,7 +263,7 @@ func (s *step) skipped(e Observed) {
 		}
 	case Foreign:
 		duration = foreignDuration(r)
-		if was == nil || s.ownerOf(was, k.streamed.UID) == Unowned {
+		if was == nil || !k.shownForeign && s.ownerOf(was, k.streamed.UID) == Unowned {
 			s.robbed() // what was before has no owner that we know
 		}
 		s.foreignPutBack(e)

@@ -14,6 +14,9 @@ import (
 // not, follow from what we know: a member that is at work may have held the lock in between.
 func (s *step) putBack(r *record.Record, owner Owner) {
 	l := &s.Lock
+	if l.Record != nil && r.Holder != l.Record.Holder {
+		s.sessionGone(l.Record)
+	}
 	switch {
 	case owner == Unowned && !s.ofUnknownSession(r) && (s.cfg.Bootstrap != BootstrapImmediate || !r.Untouched()):
 		// A wait of its own begins, or goes on.

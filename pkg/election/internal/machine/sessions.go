@@ -129,7 +129,7 @@ func (s *step) bySession(r *record.Record, uid string) Owner {
 	switch o, exists := s.View.Sessions[m.Session]; {
 	case !exists || o.UID != m.SessionUID:
 		return Unowned
-	case slices.Contains(o.Robbed, r.Holder):
+	case o.robbedUntil(r.Holder) != 0:
 		return Unowned // it may be at work
 	case o.Ended, o.Holder != "" && o.Holder != r.Holder:
 		return Orphaned // ended, or its slot was used again, which says the same (rule a-session-ends-once)
@@ -139,6 +139,25 @@ func (s *step) bySession(r *record.Record, uid string) Owner {
 		return Orphaned
 	}
 	return Other
+}
+
+// robbedUntil is until when the member with that identity may be at work, although the session does not show it; zero if it is not robbed.
+func (o Session) robbedUntil(identity string) record.Instant {
+	if i := slices.IndexFunc(o.Robbed, func(r Robbed) bool { return r.Identity == identity }); i >= 0 {
+		return o.Robbed[i].Until
+	}
+	return 0
+}
+
+// sessionGone notes that the lock, which was held by r, is another's now. If somebody robbed its holder of the session, others may have
+// believed that.
+func (s *step) sessionGone(r *record.Record) {
+	if r == nil || r.Holder == "" || !r.ThroughSession() {
+		return
+	}
+	if at := s.View.Sessions[r.Mark.Session].robbedUntil(r.Holder); s.now < at {
+		s.worksUntil(at)
+	}
 }
 
 // sessionsCaughtUp says whether the sessions that we know are at least as new as the record. We may know an earlier

@@ -317,4 +317,32 @@ var foreignRows = []row{
 		new:  "\n",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
 	},
+	{
+		name: "foreign/alike-by-the-claims-time", rule: "claim-and-wait: whose a record was is judged when it is shown",
+		file: "pkg/election/internal/machine/foreign.go",
+		old:  "s.Lock.streamed.UID == v.UID && s.Lock.shownForeign &&",
+		new:  "s.Lock.streamed.UID == v.UID && s.ownerOf(shown, v.UID) == Foreign &&",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
+	},
+	{
+		name: "foreign/alike-by-the-blanks-time", rule: "claim-and-wait: whose a record was is judged when it is shown",
+		file: "pkg/election/internal/machine/foreign_release.go",
+		old:  "before.shownForeign",
+		new:  "s.ownerOf(shown, v.UID) == Foreign",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
+	},
+	{
+		name: "foreign/alike-creates", rule: "claim-and-wait: an elector may create a lock that was ours, with itself as the holder",
+		file: "pkg/election/internal/machine/lock.go",
+		old:  " || l.Version.UID == s.Term.UID)",
+		new:  " || l.Version.UID != \"\")",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
+	},
+	{
+		name: "foreign/alike-with-a-longer-lease", rule: "unknown-is-waited-out: who holds a lock without a mark may have the lease that its record says",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "			k.duration = max(k.duration, min(foreignDuration(r), foreignMaxDuration))\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
+	},
 }

@@ -170,4 +170,11 @@ var putBackRows = []row{
 		new:  "l.Version != e.Version",
 		pkg:  "pkg/election/internal/machine", test: "TestListsShortenNoWait",
 	},
+	{
+		name: "put-back/robbed-until-somebody-else-has-it", rule: "a-session-ends-once: who was robbed of a session may be at work, whoever had the lock since",
+		file: "pkg/election/internal/machine/put_back.go",
+		old:  "		s.sessionGone(l.Record)\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/robbed_of_a_session",
+	},
 }

@@ -342,7 +342,7 @@ var sessionRows = []row{
 		name: "session/robbed-until-the-slot-is-used", rule: "a-session-ends-once: who was robbed of a slot may be at work, whoever takes the slot next",
 		file: "pkg/election/internal/session/robbed.go",
 		old:  "	all := before.robbed\n",
-		new:  "	var all []robbed\n",
+		new:  "	var all []machine.Robbed\n",
 		pkg:  "pkg/election/internal/session", test: "TestAnEarlierMembersSession",
 	},
 	{
@@ -355,8 +355,8 @@ var sessionRows = []row{
 	{
 		name: "session/robbed-by-an-older-one", rule: "a-session-ends-once: what a list shows may come from a slot that was deleted",
 		file: "pkg/election/internal/session/robbed.go",
-		old:  " || r.Renewed.Before(s.record.Renewed)",
-		new:  "",
+		old:  " || dated && r.Renewed.Before(s.record.Renewed)",
+		new:  " || dated && false",
 		pkg:  "pkg/election/internal/session", test: "TestAnEarlierMembersSession",
 	},
 	{
@@ -364,6 +364,20 @@ var sessionRows = []row{
 		file: "pkg/election/internal/session/robbed.go",
 		old:  "return o == inOrder || ",
 		new:  "return ",
+		pkg:  "pkg/election/internal/session", test: "TestAnEarlierMembersSession",
+	},
+	{
+		name: "session/robbed-after-it-lapsed", rule: "a-session-ends-once: who has lapsed is robbed of nothing",
+		file: "pkg/election/internal/session/robbed.go",
+		old:  "	if now >= d.endOf(before) && d.provenAt >= d.endOf(before) || !before",
+		new:  "	if !before",
+		pkg:  "pkg/election/internal/session", test: "TestAnEarlierMembersSession",
+	},
+	{
+		name: "session/robbed-by-another-hosts-clock", rule: "a-session-ends-once: the time of an end is that of who wrote it",
+		file: "pkg/election/internal/session/robbed.go",
+		old:  "dated := r.Holder != \"\" || endedByOwner(r)",
+		new:  "dated := true",
 		pkg:  "pkg/election/internal/session", test: "TestAnEarlierMembersSession",
 	},
 }

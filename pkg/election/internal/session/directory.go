@@ -67,7 +67,7 @@ type slot struct {
 	// ended: we saw the owner's session ended. A session ends once (rule a-session-ends-once).
 	ended bool
 	// robbed are earlier owners, over whose sessions a stranger put the session of a member that had the slot before.
-	robbed []robbed
+	robbed []machine.Robbed
 	// tampered: since the owner's highest beat we saw the record without a mark bound to its holder, even if
 	// the record is bound again; or the record shows its owner again after its end.
 	tampered bool
@@ -361,7 +361,7 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 			note(d.endOf(s)) // from then on its owner is gone
 		}
 		for _, r := range s.robbed {
-			note(r.until)
+			note(r.Until)
 		}
 		older = older || d.isOlder(s, now, without)
 		holder := holderOf(s.record)

@@ -44,7 +44,7 @@ var putBackRows = []mutant{
 	},
 	{
 		name: "put-back-session-frees", rule: "a-session-ends-once", file: "internal/machine/sessions.go", class: PutBack,
-		old: "slices.Contains(o.Robbed, r.Holder):",
-		new: "false && slices.Contains(o.Robbed, r.Holder):",
+		old: "case o.robbedUntil(r.Holder) != 0:",
+		new: "case false && o.robbedUntil(r.Holder) != 0:",
 	},
 }

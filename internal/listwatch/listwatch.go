@@ -38,8 +38,8 @@ type Listener struct {
 }
 
 const (
-	// listTime is how long one list may take.
-	listTime = 10 * time.Second
+	// listTime is how long one list may take. All Pods or nodes of a big cluster take long while its API server is busy.
+	listTime = 30 * time.Second
 	// openTime is how long the server may take to answer a watch. It answers at once, even if nothing changes.
 	openTime = 30 * time.Second
 )

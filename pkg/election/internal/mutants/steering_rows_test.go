@@ -114,6 +114,20 @@ var steeringRows = []row{
 		pkg:  "pkg/revisions/rollout", test: "TestReadyDuringPause",
 	},
 	{
+		name: "preference/list-without-time", rule: "the list of a big cluster is heard although it takes long",
+		file: "internal/listwatch/listwatch.go",
+		old:  "	listTime = 30 * time.Second\n",
+		new:  "	listTime = 10 * time.Second\n",
+		pkg:  "internal/listwatch", test: "TestSlowList",
+	},
+	{
+		name: "preference/list-without-an-answer", rule: "a list that nobody answers is begun anew",
+		file: "internal/listwatch/listwatch.go",
+		old:  "context.WithTimeout(ctx, listTime)",
+		new:  "context.WithTimeout(ctx, 10000*listTime)",
+		pkg:  "internal/listwatch", test: "TestSlowList",
+	},
+	{
 		name: "preference/watch-without-an-answer", rule: "a watch that nobody answers is begun anew",
 		file: "internal/listwatch/listwatch.go",
 		old:  "late := clock.AfterFunc(openTime,",

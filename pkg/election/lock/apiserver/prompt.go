@@ -104,8 +104,9 @@ func (p *prompt) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
+// hangs is the error of a request that nobody answered in time. We cannot see which of the two has kept it.
 func (p *prompt) hangs(ctx context.Context) error {
-	return fmt.Errorf("no credentials from %s: %w (does it hang, or wait for somebody to log in?)", p.giver, context.Cause(ctx))
+	return fmt.Errorf("no credentials from %s, or no answer: %w (does it hang, or wait for somebody to log in?)", p.giver, context.Cause(ctx))
 }
 
 // WrappedRoundTripper lets client-go find the transport beneath.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -83,5 +84,26 @@ func TestCredentialsThatHang(t *testing.T) {
 	open()
 	if sent, err := get(time.Minute); err != nil || sent != "Bearer t" {
 		t.Errorf("sent %q, %v, want the credentials, since the program has answered", sent, err)
+	}
+}
+
+// deaf is a transport that answers no request before it is closed, whatever becomes of the request's context.
+type deaf chan struct{}
+
+func (d deaf) RoundTrip(*http.Request) (*http.Response, error) { <-d; return nil, errors.New("closed") }
+
+// TestAnswersThatHang checks that the error of a request that nobody answers does not blame the program of the credentials alone.
+func TestAnswersThatHang(t *testing.T) {
+	d := make(deaf)
+	defer close(d)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = (&prompt{next: d, giver: "login", slots: make(chan struct{}, 1)}).RoundTrip(r)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no credentials from login, or no answer: ") {
+		t.Errorf("error %v, want one that says that there may be no answer", err)
 	}
 }

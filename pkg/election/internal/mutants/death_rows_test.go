@@ -353,6 +353,20 @@ var deathRows = []row{
 		pkg:  "pkg/runners/parent/burial", test: "TestAParentEndsAlthough",
 	},
 	{
+		name: "death/waits-for-the-log", rule: "proof-not-patience: a parent ends all sessions, even if the log fails or hangs",
+		file: "pkg/runners/parent/burial/burial.go",
+		old:  "	left := d.Sessions()\n",
+		new:  "	left := d.Sessions()\n	if within(burial, func(*step) error { return p.tell(d, nil, nil) }) != nil {\n		return\n	}\n",
+		pkg:  "pkg/runners/parent/burial", test: "TestAParentEndsAlthough",
+	},
+	{
+		name: "death/tells-before-the-last", rule: "proof-not-patience: a parent ends all sessions before it says what became of the first",
+		file: "pkg/runners/parent/burial/burial.go",
+		old:  "make(chan fate, len(left))",
+		new:  "make(chan fate, 1)",
+		pkg:  "pkg/runners/parent/burial", test: "TestAParentEndsAlthough",
+	},
+	{
 		name: "death/frees-no-record", rule: "proof-not-patience: a proof that names the holder frees a record of its own",
 		file: "pkg/election/internal/machine/sessions.go",
 		old:  "		if s.freedByProof(r) {\n			return Orphaned\n		}\n",

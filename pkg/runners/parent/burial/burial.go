@@ -18,7 +18,6 @@ package burial
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,7 +38,7 @@ type Plan struct {
 	parent.Options
 	// Sessions opens the store with the member's sessions, the one that its election.Config has as Locks.
 	Sessions func(*parent.Dead) (lock.Store, error)
-	// Log makes the log for what becomes of the sessions. Default: nothing is logged.
+	// Log makes the log for what has become of the sessions. Default: nothing is logged.
 	Log func(*parent.Dead) *zap.Logger
 }
 
@@ -91,23 +90,40 @@ func (p Plan) Outlive(ctx context.Context, d *parent.Dead) {
 		clock.Wait(burial, burialHaste)
 		giveUp()
 	})
+	left := d.Sessions()
+	became := make(chan fate, len(left))
+	err := within(burial, func(s *step) error { return p.buryAll(burial, d, left, became, s) })
+	// The log may fail or hang, so it comes last. What happens then, nobody hears.
+	_ = within(burial, func(*step) error { return p.tell(d, became, err) })
+}
+
+// fate is what became of a session.
+type fate struct {
+	parent.Session
+	err error
+}
+
+// tell logs what has become of the sessions so far, and why there is no more.
+func (p Plan) tell(d *parent.Dead, became <-chan fate, why error) error {
 	log := zap.NewNop()
-	if err := within(burial, func(*step) error {
-		if p.Log != nil {
-			log = p.Log(d)
-		}
-		log = log.With(zap.String("member", d.How()))
-		return nil
-	}); err != nil {
-		return // nobody hears why
+	if p.Log != nil {
+		log = p.Log(d)
 	}
-	err := within(burial, func(s *step) error { return p.buryAll(burial, d, log, s) })
-	_ = within(burial, func(*step) error { // the log may hang
-		if err != nil {
-			log.Warn("the member is dead, but nobody can prove it: its elections are led again when its session has lapsed", zap.Error(err))
+	log = log.With(zap.String("member", d.How()))
+	const lapses = "the member is dead, but nobody can prove it: its elections are led again when its session has lapsed"
+	for range len(became) {
+		f := <-became
+		log := log.With(zap.String("identity", f.Identity), zap.String("session", f.Name))
+		if f.err != nil {
+			log.Warn(lapses, zap.Error(f.err))
+			continue
 		}
-		return log.Sync()
-	})
+		log.Info("the member died, and nothing of it is left: its session is over, and others lead its elections at once")
+	}
+	if why != nil {
+		log.Warn(lapses, zap.Error(why))
+	}
+	return log.Sync()
 }
 
 // step is the call that a goroutine makes at present. Any goroutine may use it.
@@ -160,8 +176,8 @@ func EndLeft(ctx context.Context, sessions lock.Store, line *parent.Line, log *z
 	}
 }
 
-func (p Plan) buryAll(ctx context.Context, d *parent.Dead, log *zap.Logger, at *step) error {
-	left := d.Sessions()
+// buryAll ends the sessions. It says what became of each, and never waits for somebody to hear that.
+func (p Plan) buryAll(ctx context.Context, d *parent.Dead, left []parent.Session, became chan<- fate, at *step) error {
 	if len(left) == 0 {
 		return nil
 	}
@@ -174,16 +190,10 @@ func (p Plan) buryAll(ctx context.Context, d *parent.Dead, log *zap.Logger, at *
 	if err := d.Proved(ctx); err != nil {
 		return err
 	}
-	var errs []error
 	for _, s := range slices.Backward(left) { // the last one is most likely alive
 		death := election.Death{Proof: election.ProofParent, Identity: s.Identity, By: "parent of " + s.Identity, How: d.How(), At: d.At()}
 		at.begin("end session " + s.Name)
-		if err := election.Bury(ctx, sessions, s.Name, death); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		log.Info("the member died, and nothing of it is left: its session is over, and others lead its elections at once",
-			zap.String("identity", s.Identity), zap.String("session", s.Name))
+		became <- fate{s, election.Bury(ctx, sessions, s.Name, death)}
 	}
-	return errors.Join(errs...)
+	return nil
 }

@@ -43,8 +43,9 @@ type sessionOf struct {
 
 // Release does what any member would do. If the session of the lock's holder was ended by its own member, or by others
 // since it lapsed, the lock is free. If the holder was proved dead, Release waits for a lease, since the election may
-// have OnDeathLease, which no object shows. Otherwise it waits for as long as a member would, and ends the session. An
-// error wraps ErrHolderLives if the session changes meanwhile.
+// have OnDeathLease, which no object shows. It waits as long if the session's object shows another member: a stranger may
+// have put that back over the session of a holder that lives. Otherwise it waits for as long as a member would, and ends
+// the session. An error wraps ErrHolderLives if the session changes meanwhile.
 //
 // It returns whose lock it was; empty if there was nothing to do: nobody holds the lock, or its record expires by
 // itself. Each read is a Get. Release tries until ctx ends.
@@ -151,6 +152,14 @@ func (l left) isHolders() bool {
 	return s != nil && l.session.Version.UID == l.lock.Record.Mark.SessionUID && s.Holder == l.lock.Record.Holder
 }
 
+// isHoldersEnd says whether the session is the one that the lock names, and has ended. A slot that shows another member, or
+// another one's end, does not say that: a stranger may have put that back over the session of a member that lives (rule
+// a-session-ends-once).
+func (l left) isHoldersEnd() bool {
+	r, s := l.lock.Record, l.session.Record
+	return s != nil && l.session.Version.UID == r.Mark.SessionUID && s.Released() && s.Member != nil && s.Member.Identity == r.Holder
+}
+
 // handbackPause is the longest pause between two reads.
 const handbackPause = 250 * time.Millisecond
 
@@ -160,9 +169,8 @@ func (l left) wait() (time.Duration, error) {
 	if r.Claim != nil {
 		return 0, errors.New("it is claimed from another elector, and expires by itself")
 	}
-	over := s != nil && l.session.Version.UID == r.Mark.SessionUID && !l.isHolders() && (s.Released() || s.Bound())
-	if over && !l.mayBeProvedDead() {
-		return 0, nil // ended, or the slot was used again
+	if l.isHoldersEnd() && !l.mayBeProvedDead() {
+		return 0, nil
 	}
 	t := record.Timing{Drift: record.DefaultDrift}
 	lease := r.Mark.Duration

@@ -149,6 +149,71 @@ func TestHandBackFromAUsedSlot(t *testing.T) {
 	})
 }
 
+// TestHandBackFromARobbedMember checks that Release waits where the slot shows another member than the lock's holder, or
+// the end of another: a stranger may have put that back over the session of the holder, which may be at work for another
+// lease. One wait serves all its locks. What ends the wait is the holder's own end, and what ends the try is its beat.
+func TestHandBackFromARobbedMember(t *testing.T) {
+	// slotOf has the slot show the member m1_0000000n, or its end.
+	slotOf := func(t *testing.T, g *group, holder, member string) {
+		t.Helper()
+		s := g.realm.Read(sessionOfM1)
+		r, mark, about := *s.Record, *s.Record.Mark, *s.Record.Member
+		mark.Beat++
+		mark.Identity, about.Identity = holder, member
+		r.Holder, r.Mark, r.Member = holder, &mark, &about
+		if _, err := g.realm.Write(sessionOfM1, r, s.Version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const own, other = "m1_00000001", "m1_00000000"
+	for name, c := range map[string]struct {
+		shows string // the holder that the slot shows, of the session of another
+		then  func(*testing.T, *group)
+		wait  time.Duration
+		lives bool
+	}{
+		"a session":                   {shows: other, wait: aLease},
+		"an end":                      {shows: "", wait: aLease},
+		"a session, then the own end": {other, func(t *testing.T, g *group) { slotOf(t, g, "", own) }, aLease / 2, false},
+		"a session, then a beat":      {other, func(t *testing.T, g *group) { slotOf(t, g, own, own) }, aLease / 2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				leaveBehind(t, g)
+				b := g.realm.Read("a")
+				if _, err := g.realm.Write("b", *b.Record, record.Version{}); err != nil {
+					t.Fatal(err)
+				}
+				slotOf(t, g, c.shows, other)
+				at, done := g.clock.Now(), make(chan error, 1)
+				go func() {
+					by := handback(g, g.realm.Store())
+					_, err := by.Release(aMinute(t), "a")
+					if err == nil {
+						_, err = by.Release(aMinute(t), "b")
+					}
+					done <- err
+				}()
+				after(aLease / 2)
+				if c.then != nil {
+					c.then(t, g)
+				}
+				err := <-done
+				if took := g.clock.Now().Sub(at); took < c.wait || took > c.wait+2*time.Second {
+					t.Errorf("it took %v, want %v", took, c.wait)
+				}
+				if errors.Is(err, election.ErrHolderLives) != c.lives || err != nil && !c.lives {
+					t.Errorf("error %v", err)
+				}
+				if free := g.realm.Read("a").Record.Released(); free == c.lives {
+					t.Errorf("lock a is free: %v", free)
+				}
+			})
+		})
+	}
+}
+
 // TestHandBackAfterALateProof checks that Release counts the lease after a proof from the end of the session, if that end comes
 // while Release waits.
 func TestHandBackAfterALateProof(t *testing.T) {

@@ -159,8 +159,8 @@ var foreignRows = []row{
 	{
 		name: "foreign/handback-after-a-proof", rule: "proof-not-patience: with onDeath lease who hands a lock back waits for a lease",
 		file: "pkg/election/handback.go",
-		old:  "	if over && !l.mayBeProvedDead() {\n",
-		new:  "	if over {\n",
+		old:  "	if l.isHoldersEnd() && !l.mayBeProvedDead() {\n",
+		new:  "	if l.isHoldersEnd() {\n",
 		pkg:  "pkg/election", test: "TestHandBackAfterAProof",
 	},
 	{
@@ -176,6 +176,20 @@ var foreignRows = []row{
 		old:  "now.session.Version != was.session.Version && was.isHolders():",
 		new:  "false:",
 		pkg:  "pkg/election", test: "TestHandBackAfterALateProof",
+	},
+	{
+		name: "foreign/handback-from-a-robbed-member", rule: "a-session-ends-once: another member in the holder's slot does not say that the holder has stopped",
+		file: "pkg/election/handback.go",
+		old:  " && s.Released() && s.Member != nil && s.Member.Identity == r.Holder\n",
+		new:  " && !l.isHolders() && s.Bound()\n",
+		pkg:  "pkg/election", test: "TestHandBackFromARobbedMember",
+	},
+	{
+		name: "foreign/handback-after-anybodys-end", rule: "a-session-ends-once: the end of another member in the holder's slot does not say that the holder has stopped",
+		file: "pkg/election/handback.go",
+		old:  " && s.Member != nil && s.Member.Identity == r.Holder\n",
+		new:  "\n",
+		pkg:  "pkg/election", test: "TestHandBackFromARobbedMember",
 	},
 	{
 		name: "foreign/handback-one-by-one", rule: "one wait is for all locks of a session",

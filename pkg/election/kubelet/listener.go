@@ -175,8 +175,25 @@ func carryOut(ctx context.Context, c clock.Clock, sessions lock.Store, seen lock
 	}
 }
 
-// session is the session of the identity, if it has not ended.
+// mostLooks is how often we look for the session of an identity: a word that is given up is lost, since each is heard once.
+// With the pauses between them the looks go on for half a minute, or for one and a half if the store answers nobody.
+const mostLooks = 6
+
+// session is the session of the identity, if it has not ended. It looks again where the store does not answer.
 func (l *Listener) session(ctx context.Context, identity string) (e lock.Entry, found bool, err error) {
+	for n := range mostLooks {
+		if n > 0 && !clock.Wait(ctx, pauseAfter(err)) {
+			break
+		}
+		if e, found, err = l.look(ctx, identity); err == nil {
+			break
+		}
+	}
+	return e, found, err
+}
+
+// look is one look for the session of the identity.
+func (l *Listener) look(ctx context.Context, identity string) (e lock.Entry, found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	for n := range mostSlots {

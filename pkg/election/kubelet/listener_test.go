@@ -100,6 +100,7 @@ const (
 	lineLives   = "a member was said to be dead, but it lives"
 	lineNothing = "a container has ended, but that proves nothing of its member"
 	lineLapses  = "the session was not ended on a word: it lapses"
+	lineUnread  = "a container has ended, but the sessions cannot be read: that of its member lapses"
 )
 
 // TestAListenerEndsTheSession checks that the status of a Pod ends a session: one that was there before the listener,

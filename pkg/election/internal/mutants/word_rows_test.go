@@ -108,6 +108,13 @@ var wordRows = []row{
 		pkg:  "cmd/primacy/app", test: "TestScripts/bury",
 	},
 	{
+		name: "word/kubelet-one-look", rule: "a kubelet's word is not lost because a read of the sessions fails",
+		file: "pkg/election/kubelet/listener.go",
+		old:  "const mostLooks = 6\n",
+		new:  "const mostLooks = 1\n",
+		pkg:  "pkg/election/kubelet", test: "TestAWordOutlivesSlowReads",
+	},
+	{
 		name: "word/kubelet-any-message", rule: "words-need-silence: the message of the end is the identity",
 		file: "pkg/election/kubelet/ended.go",
 		old:  "	case t.Message != m.Identity:\n",

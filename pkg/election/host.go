@@ -235,21 +235,7 @@ func (h *host) store(s lock.Store) member.Store {
 		h.m.stores = append(h.m.stores, s)
 	}
 	_, byName := s.(lock.NameWatcher)
-	return member.Store{ID: int32(at), ByName: byName, Place: h.m.placeOf(s)} // #nosec G115 -- a few stores
-}
-
-// placeOf is the namespace of a store that is not that of the sessions; empty if it is in none.
-func (m *Manager) placeOf(s lock.Store) string {
-	of := func(s lock.Store) string {
-		if in, is := s.(interface{ Namespace() string }); is {
-			return in.Namespace()
-		}
-		return ""
-	}
-	if place := of(s); place != of(m.cfg.Locks) {
-		return place
-	}
-	return ""
+	return member.Store{ID: int32(at), ByName: byName, Place: h.m.placeOf(s), Objects: h.m.objectsOf(s)} // #nosec G115 -- a few stores
 }
 
 // readiness appends an input for each runner that became ready or unready, or that lacks something else now.

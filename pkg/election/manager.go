@@ -55,6 +55,8 @@ type Manager struct {
 	readiness chan struct{}
 	// stores are indexed by the members' numbers for them, which all incarnations share. The host owns them.
 	stores []lock.Store
+	// objects are indexed by the members' numbers for them, as stores are. The first are those of the realm's own store.
+	objects []string
 	// lags is what SetLag said.
 	lags *latest[string]
 	// pulse shows what the host does.

@@ -67,6 +67,15 @@ type NameWatcher interface {
 	WatchNames(ctx context.Context, names []string, deliver func(Event)) error
 }
 
+// Teller is a Store that can tell which objects it leads to. A member may reach one lock by several stores, which write
+// it in different ways. It must know that this is one lock. Of a Store that cannot tell, a member assumes that it leads
+// to all objects of the realm, by their names.
+type Teller interface {
+	Store
+	// Objects stands for the objects. It is the same for stores that may lead to the same ones, and different for others.
+	Objects() string
+}
+
 // Event is one message of a watch.
 type Event struct {
 	Kind EventKind

@@ -62,7 +62,8 @@ func (p *process) join() {
 
 // kept names the store of a lock in the way that members name it.
 func (w *world) kept(l Lock) member.Store {
-	return member.Store{ID: int32(w.realm.store(l.Store)), ByName: l.Store != ""} // #nosec G115 -- a few stores
+	at := int32(w.realm.store(l.Store)) // #nosec G115 -- a few stores
+	return member.Store{ID: at, ByName: l.Store != "", Objects: at}
 }
 
 // do steps the member, unless this incarnation is over.

@@ -51,7 +51,7 @@ func (m *Member) Clone() *Member {
 	c.setup.places = maps.Clone(m.setup.places)
 	c.unlike.known = slices.Clone(m.unlike.known)
 	c.gone, c.disowned = maps.Clone(m.gone), maps.Clone(m.disowned)
-	c.unshown = maps.Clone(m.unshown)
+	c.unshown, c.stores = maps.Clone(m.unshown), slices.Clone(m.stores)
 	c.untold, c.heard, c.handed = slices.Clone(m.untold), maps.Clone(m.heard), maps.Clone(m.handed)
 	c.dir = m.dir.Clone()
 	c.own = m.own.Clone(c.dir)

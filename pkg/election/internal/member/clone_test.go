@@ -73,7 +73,7 @@ func everything() *Member {
 	m.setup.add(e)
 	m.unlike.known = []noted{{Difference: session.Difference{What: "x"}}}
 	m.gone[c.lock], m.disowned[c.lock] = gone{beat: 1}, disowned{over: true}
-	m.unshown = map[lockName]machine.Unshown{c.lock: {}}
+	m.unshown = map[lockName]unshown{c.lock: {}}
 	m.created.elections = []string{"a"}
 	m.untold, m.room = []string{"a"}, make([]machine.Action, 1)
 	m.heard["x"], m.handed[c.lock] = sign{of: "y"}, true

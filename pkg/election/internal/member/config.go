@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -39,7 +38,7 @@ type Heritage struct {
 	// notBefore is the earliest instant at which the next incarnation may take a lock.
 	notBefore record.Instant
 	// unshown is who may be at work under a lock that does not show it.
-	unshown map[lockName]machine.Unshown
+	unshown map[lockName]unshown
 	// newest is the newest revision of each store that we know; nil once a store was set back. bounds are the longest
 	// lease that we ever saw published, and the largest drift of the others that we last had to wait for.
 	newest map[Store]uint64

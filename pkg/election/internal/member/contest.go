@@ -130,9 +130,9 @@ func (c *contest) newest() uint64 {
 }
 
 // initialState continues from the last number that we gave to a write of this lock, from the writes to it that we
-// disowned, and from who may be at work under it.
+// disowned, and from who may be at work under it. We may have known the lock by another store.
 func initialState(m *Member, lock lockName) machine.State {
-	return machine.Continued(m.gone[lock].beat, m.disowned[lock].Disowned, m.unshown[lock])
+	return machine.Continued(m.goneOf(lock).beat, latestOf(m, m.disowned, lock).Disowned, latestOf(m, m.unshown, lock).Unshown)
 }
 
 func (c *contest) name() string { return c.election.Name }

@@ -17,15 +17,21 @@ import (
 // disowned is a lock that this incarnation disowned.
 type disowned struct {
 	record.Disowned
+	part
 	// over: the lock shows another record, so the store cannot carry out a disowned write any more, and our
 	// session does not list the lock. If a stranger puts the disowned record back, the session lists it again.
 	over bool
 }
 
 // disown declares that what we wrote to a lock is nobody's from here on.
-func (m *Member) disown(lock lockName, d record.Disowned) {
-	m.disowned[lock] = disowned{Disowned: d}
-	m.untold = append(m.untold, lock.name)
+func (m *Member) disown(c *contest, d record.Disowned) {
+	for other := range m.namesOf(c.lock) {
+		if other != c.lock && m.disowned[other].Lock == d.Lock { // the uid says that it is the same object
+			delete(m.disowned, other)
+		}
+	}
+	m.disowned[c.lock] = disowned{Disowned: d, part: m.partOf(c)}
+	m.untold = append(m.untold, c.lock.name)
 }
 
 // disownedNow is what our session lists, in a fixed order.
@@ -71,16 +77,27 @@ const disownedBytes = 48
 
 // showsDisowned notes whether a disowned lock shows another record than our disowned write.
 func (m *Member) showsDisowned(lock lockName, e lock.Entry) {
-	d, found := m.disowned[lock]
-	if found {
-		d.over = !m.isDisowned(lock, e)
-		m.disowned[lock] = d
+	for name := range m.namesOf(lock) {
+		if d, found := m.disowned[name]; found && (name == lock || e.Version.UID == d.Lock) {
+			d.over = !m.isOf(d, e)
+			m.disowned[name] = d
+		}
 	}
 }
 
-// isDisowned says whether a lock shows a write of ours that we disowned.
+// isDisowned says whether a lock shows a write of ours that we disowned, whichever store led us to the lock then.
 func (m *Member) isDisowned(lock lockName, e lock.Entry) bool {
-	d, rec := m.disowned[lock], e.Record
+	for name := range m.namesOf(lock) {
+		if d, found := m.disowned[name]; found && m.isOf(d, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOf says whether a lock shows a write of ours that d disowns.
+func (m *Member) isOf(d disowned, e lock.Entry) bool {
+	rec := e.Record
 	return rec != nil && rec.Holder == m.identity && rec.Bound() && rec.ThroughSession() &&
 		record.Disowns([]record.Disowned{d.Disowned}, e.Version.UID, rec.Mark.Beat)
 }

@@ -16,6 +16,17 @@ type Store struct {
 	ByName bool
 	// Place is the namespace that it is in; empty for the realm's own, and for a store that is in none.
 	Place string
+	// Objects stands for the objects to which the store leads; zero for those of the realm's own store. Several stores may lead
+	// to the same objects.
+	Objects int32
+}
+
+// UntoldObjects is the Objects of a store that cannot tell to which objects it leads.
+const UntoldObjects int32 = -1
+
+// mayShare says whether the stores may lead to the same objects.
+func (s Store) mayShare(o Store) bool {
+	return s.Objects == o.Objects || s.Objects == UntoldObjects || o.Objects == UntoldObjects
 }
 
 // Own is the realm's own store, which holds the sessions.

@@ -141,9 +141,5 @@ func (m *Member) drop(c *contest) {
 		}
 	}
 	m.gone[c.lock] = gone{c.state.LastBeat(), c.election}
-	if u := c.state.Unshown(); u.Nobody(m.now) {
-		delete(m.unshown, c.lock)
-	} else {
-		m.unshown[c.lock] = u
-	}
+	m.keepUnshown(c)
 }

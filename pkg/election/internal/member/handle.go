@@ -118,7 +118,7 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 		m.noteSetBack()
 		m.ending = a.Reason // leaving touches every contest, so it waits for attend
 	case machine.Disown:
-		m.disown(c.lock, a.Disowned)
+		m.disown(c, a.Disowned)
 	case machine.Report:
 		m.report(c, a)
 	default:

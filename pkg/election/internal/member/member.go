@@ -91,7 +91,9 @@ type Member struct {
 	// gone are the locks of elections that were given up. unshown is who may be at work under a lock that we gave up, or an
 	// earlier incarnation did, and that does not show it.
 	gone    map[lockName]gone
-	unshown map[lockName]machine.Unshown
+	unshown map[lockName]unshown
+	// stores are all that have a lock in these maps, or had one.
+	stores []Store
 	// disowned are the locks for which we could write neither a release nor a take.
 	disowned map[lockName]disowned
 	// sendings are the writes to locks whose answers have not come.
@@ -166,12 +168,12 @@ func New(cfg Config) *Member {
 		lacks:      map[*contest]string{},
 		handed:     map[lockName]bool{},
 		gone:       map[lockName]gone{},
-		unshown:    map[lockName]machine.Unshown{},
+		unshown:    map[lockName]unshown{},
 		disowned:   map[lockName]disowned{},
 		heard:      map[string]sign{},
 		view:       &machine.View{},
 	}
-	maps.Copy(m.unshown, cfg.Heritage.unshown)
+	m.inherit(cfg.Heritage.unshown)
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(cfg.Identity)) // a hash never fails to write
 	m.salt = hash.Sum64() | 1

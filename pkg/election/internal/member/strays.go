@@ -19,8 +19,12 @@ func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	if m.isDisowned(name, e) {
 		return nil
 	}
+	// Another store may lead to the same lock. What we hold there is then the business of the contest there.
+	if m.contestOf(name) != nil {
+		return nil
+	}
 	// Only what we wrote ourselves: a stranger may have copied one of our records.
-	was := m.gone[name]
+	was := m.goneOf(name)
 	if b := rec.Mark.Beat; b == 0 || b > was.beat || rec.Mark.SessionUID != m.beat.UID {
 		return nil
 	}
@@ -47,7 +51,7 @@ type gone struct {
 // releasesStray says whether a lock of the election is a stray that is being released.
 func (m *Member) releasesStray(e *Election) bool {
 	for _, l := range e.lockNames() {
-		if c := m.streamOf(l.store).byLock[l.name]; c != nil && c.stray {
+		if c := m.contestOf(l); c != nil && c.stray {
 			return true
 		}
 	}

@@ -72,6 +72,7 @@ func (m *Member) streamOf(store Store) *stream {
 	}
 	s := &stream{store: store, byLock: map[string]*contest{}}
 	m.streams = append(m.streams, s)
+	m.knows(store)
 	return s
 }
 

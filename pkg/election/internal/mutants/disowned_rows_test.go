@@ -33,8 +33,8 @@ var disownedRows = []row{
 	{
 		name: "disowned/ends-the-session", rule: "answer-for-your-writes: what cannot be released touches nothing else",
 		file: "pkg/election/internal/member/handle.go",
-		old:  "		m.disown(c.lock, a.Disowned)\n",
-		new:  "		m.disown(c.lock, a.Disowned)\n		m.ending = machine.ReasonHeldOn\n",
+		old:  "		m.disown(c, a.Disowned)\n",
+		new:  "		m.disown(c, a.Disowned)\n		m.ending = machine.ReasonHeldOn\n",
 		pkg:  "pkg/election", test: "TestALockThatCannotBeReleasedIsDisowned",
 	},
 	{
@@ -47,15 +47,15 @@ var disownedRows = []row{
 	{
 		name: "disowned/listed-for-ever", rule: "what another holds is listed no longer",
 		file: "pkg/election/internal/member/disowned.go",
-		old:  "d.over = !m.isDisowned(lock, e)",
+		old:  "d.over = !m.isOf(d, e)",
 		new:  "d.over = false",
 		pkg:  "pkg/election", test: "TestALockThatCannotBeReleasedIsDisowned",
 	},
 	{
 		name: "disowned/over-for-good", rule: "disowned-for-good: a disowned write that a stranger puts back is listed again",
 		file: "pkg/election/internal/member/disowned.go",
-		old:  "d.over = !m.isDisowned(lock, e)",
-		new:  "d.over = d.over || !m.isDisowned(lock, e)",
+		old:  "d.over = !m.isOf(d, e)",
+		new:  "d.over = d.over || !m.isOf(d, e)",
 		pkg:  "pkg/election", test: "TestADisownedLockThatIsPutBack",
 	},
 	{

@@ -278,7 +278,7 @@ var foreignRows = []row{
 	{
 		name: "foreign/exchanged-by-the-member", rule: "claim-and-wait: the member gives what one contest knew to the next",
 		file: "pkg/election/internal/member/contest.go",
-		old:  "m.unshown[lock])",
+		old:  "latestOf(m, m.unshown, lock).Unshown)",
 		new:  "machine.Unshown{})",
 		pkg:  "pkg/election", test: "TestSuspectsOutliveAReload",
 	},

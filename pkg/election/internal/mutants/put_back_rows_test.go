@@ -144,8 +144,8 @@ var putBackRows = []row{
 	},
 	{
 		name: "put-back/forgotten-with-the-contest", rule: "loss-is-definite: another configuration, or another incarnation, goes on waiting for the member that it saw",
-		file: "pkg/election/internal/member/elections.go",
-		old:  "		m.unshown[c.lock] = u\n",
+		file: "pkg/election/internal/member/places.go",
+		old:  "		m.unshown[c.lock] = unshown{u, m.partOf(c)}\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestATermThatIsPutBackIsRemembered",
 	},

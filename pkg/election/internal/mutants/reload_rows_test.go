@@ -38,6 +38,27 @@ var reloadRows = []row{
 		pkg:  "cmd/primacy/app", test: "TestStepsOfAMoveInAHurry",
 	},
 	{
+		name: "reload/another-store-another-lock", rule: "one lock in two stores is one lock: who may be at work there is known after a reload",
+		file: "pkg/election/internal/member/places.go",
+		old:  "s != lock.store && s.mayShare(lock.store) && !yield",
+		new:  "false && !yield",
+		pkg:  "pkg/election", test: "TestTwoStoresOneHolderAtWork",
+	},
+	{
+		name: "reload/own-term-is-a-stray", rule: "one lock in two stores is one lock: the term of a new election is no stray of the one before",
+		file: "pkg/election/internal/member/strays.go",
+		old:  "	if m.contestOf(name) != nil {\n",
+		new:  "	if false {\n",
+		pkg:  "pkg/election", test: "TestTwoStoresOneLockIsNoStray",
+	},
+	{
+		name: "reload/who-cannot-tell-leads-elsewhere", rule: "a store that cannot tell may lead to any lock",
+		file: "pkg/election/objects.go",
+		old:  "		return member.UntoldObjects\n",
+		new:  "		return 1\n",
+		pkg:  "pkg/election", test: "TestTwoStoresOneHolderAtWork/cannot_tell",
+	},
+	{
 		name: "validate/default-as-lock", rule: "no election has its lock in the ConfigMap that holds the default revision",
 		file: "cmd/primacy/app/plan.go",
 		old:  "		note(notDefaults(c, e))\n",

@@ -38,7 +38,7 @@ const (
 )
 
 // apart is the store of the locks that are not stored with the sessions.
-var apart = member.Store{ID: 1, ByName: true}
+var apart = member.Store{ID: 1, ByName: true, Objects: 1}
 
 func storeOf(isApart bool) member.Store {
 	if isApart {

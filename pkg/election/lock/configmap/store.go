@@ -27,7 +27,10 @@ type Store struct {
 	whole   bool // see WholeNamespace
 }
 
-var _ lock.NameWatcher = (*Store)(nil)
+var (
+	_ lock.NameWatcher = (*Store)(nil)
+	_ lock.Teller      = (*Store)(nil)
+)
 
 // Option changes a Store. See In.
 type Option func(*Store)
@@ -64,6 +67,9 @@ func In(client Client, namespace string, options ...Option) *Store {
 
 // Namespace is where the ConfigMaps are.
 func (s *Store) Namespace() string { return s.objects.Namespace }
+
+// Objects implements lock.Teller.
+func (s *Store) Objects() string { return "ConfigMaps in " + s.objects.Namespace }
 
 // Get implements lock.Store.
 func (s *Store) Get(ctx context.Context, name string) (lock.Entry, error) {

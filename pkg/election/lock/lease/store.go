@@ -32,7 +32,10 @@ type Store struct {
 	labels  map[string]string      // see Labels
 }
 
-var _ lock.Remover = (*Store)(nil)
+var (
+	_ lock.Remover = (*Store)(nil)
+	_ lock.Teller  = (*Store)(nil)
+)
 
 // Option changes a Store. See In.
 type Option func(*Store)
@@ -53,6 +56,9 @@ func In(client Client, namespace string, options ...Option) *Store {
 
 // Namespace is where the Leases are.
 func (s *Store) Namespace() string { return s.objects.Namespace }
+
+// Objects implements lock.Teller.
+func (s *Store) Objects() string { return "Leases in " + s.objects.Namespace }
 
 // Get implements lock.Store.
 func (s *Store) Get(ctx context.Context, name string) (lock.Entry, error) {

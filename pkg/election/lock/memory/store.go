@@ -22,7 +22,13 @@ type Store struct {
 	cut   chan struct{} // closed and replaced when the open streams are cut
 }
 
-var _ lock.Remover = (*Store)(nil)
+var (
+	_ lock.Remover = (*Store)(nil)
+	_ lock.Teller  = (*Store)(nil)
+)
+
+// Objects implements lock.Teller.
+func (s *Store) Objects() string { return fmt.Sprintf("memory at %p", s.realm) }
 
 // Store makes a new access to the realm, without faults.
 func (r *Realm) Store() *Store {

@@ -56,6 +56,7 @@ var driverFields = map[string]string{
 	"Member.unlike":       "", // and so none differs
 	"Member.gone":         "", // no election is removed here
 	"Member.unshown":      "until; there are no foreign electors",
+	"Member.stores":       "",
 	"Member.disowned":     "all",
 	"Member.created":      "", // for the log
 	"Member.untold":       "", // for the log

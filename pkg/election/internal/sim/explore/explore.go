@@ -103,7 +103,7 @@ func newExplorer(o Options) *explorer {
 	}
 	locks := member.Own
 	if o.Renewal != record.RenewalSession {
-		locks = member.Store{ID: 1, ByName: true}
+		locks = member.Store{ID: 1, ByName: true, Objects: 1}
 	}
 	return &explorer{
 		options: o, canon: newCanon(o.Timing, o.Renewal), known: map[key]uint32{}, result: Result{Name: o.Name, Suffered: map[Fault]int{}},

@@ -142,9 +142,9 @@ func (s *step) bySession(r *record.Record, uid string) Owner {
 }
 
 // robbedUntil is until when the member with that identity may be at work, although the session does not show it; zero if it is not robbed.
-func (o Session) robbedUntil(identity string) record.Instant {
-	if i := slices.IndexFunc(o.Robbed, func(r Robbed) bool { return r.Identity == identity }); i >= 0 {
-		return o.Robbed[i].Until
+func (s Session) robbedUntil(identity string) record.Instant {
+	if i := slices.IndexFunc(s.Robbed, func(r Robbed) bool { return r.Identity == identity }); i >= 0 {
+		return s.Robbed[i].Until
 	}
 	return 0
 }

@@ -22,7 +22,7 @@ func (m *Manager) placeOf(s lock.Store) string {
 }
 
 // objectsOf is a number for the objects to which a store leads. All incarnations share these numbers.
-func (m *Manager) objectsOf(s lock.Store) int32 {
+func (m *Manager) objectsOf(s lock.Store) int16 {
 	if s == m.cfg.Locks {
 		return member.Own.Objects
 	}
@@ -39,5 +39,5 @@ func (m *Manager) objectsOf(s lock.Store) int32 {
 		at = len(m.objects)
 		m.objects = append(m.objects, told.Objects())
 	}
-	return int32(at) // #nosec G115 -- a few stores
+	return int16(at) // #nosec G115 -- a few stores
 }

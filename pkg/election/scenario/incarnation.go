@@ -62,8 +62,8 @@ func (p *process) join() {
 
 // kept names the store of a lock in the way that members name it.
 func (w *world) kept(l Lock) member.Store {
-	at := int32(w.realm.store(l.Store)) // #nosec G115 -- a few stores
-	return member.Store{ID: at, ByName: l.Store != "", Objects: at}
+	at := int32(w.realm.store(l.Store))                                    // #nosec G115 -- a few stores
+	return member.Store{ID: at, ByName: l.Store != "", Objects: int16(at)} // #nosec G115 -- a few stores
 }
 
 // do steps the member, unless this incarnation is over.

@@ -22,6 +22,8 @@ type Lock struct {
 	unheeded bool
 	// seamless: the version that we know is a write of ours, and the stream or our own writes had shown all that was before it.
 	seamless bool
+	// shownForeign: we took the owner of shown for a foreign one when the stream showed it.
+	shownForeign bool
 	// Record is nil when there is no object.
 	Record  *record.Record
 	Version record.Version
@@ -30,8 +32,6 @@ type Lock struct {
 	// mark as it was when the stream first showed its beat.
 	streamed record.Version
 	shown    *record.Record
-	// shownForeign: we took the owner of shown for a foreign one when the stream showed it.
-	shownForeign bool
 	// at is when the last observation came in.
 	at record.Instant
 	// changedAt is when the last beat of the holder came in (rule observers-clock).

@@ -12,17 +12,17 @@ type ID int
 // Store identifies a place that keeps locks.
 type Store struct {
 	ID int32
+	// Objects stands for the objects to which the store leads; zero for those of the realm's own store. Several stores may lead
+	// to the same objects. Each contest has a Store or two, so it is kept small.
+	Objects int16
 	// ByName: a watch of this store must name the objects, and shows no others.
 	ByName bool
 	// Place is the namespace that it is in; empty for the realm's own, and for a store that is in none.
 	Place string
-	// Objects stands for the objects to which the store leads; zero for those of the realm's own store. Several stores may lead
-	// to the same objects.
-	Objects int32
 }
 
 // UntoldObjects is the Objects of a store that cannot tell to which objects it leads.
-const UntoldObjects int32 = -1
+const UntoldObjects int16 = -1
 
 // mayShare says whether the stores may lead to the same objects.
 func (s Store) mayShare(o Store) bool {

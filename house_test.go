@@ -110,6 +110,29 @@ var fileRules = []func(f file) string{
 		}
 		return ""
 	},
+	func(f file) string {
+		if made := f.unbounded(); made != "" && strings.HasPrefix(f.path, "cmd/primacy/") && !f.isTest() {
+			return "makes a client by " + made + ": a program that gives out credentials may hang it (apiserver.ClientFor)"
+		}
+		return ""
+	},
+}
+
+// unbounded names a function of client-go with which the file makes a client whose requests may outlast their contexts;
+// empty for none.
+func (f file) unbounded() (made string) {
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		if sel, is := n.(*ast.SelectorExpr); is && sel.Sel.Name == "NewForConfig" {
+			made = sel.Sel.Name
+		}
+		return true
+	})
+	for _, function := range []string{"HTTPClientFor", "RESTClientFor", "UnversionedRESTClientFor"} {
+		if f.uses("k8s.io/client-go/rest", function) {
+			made = function
+		}
+	}
+	return made
 }
 
 // stepped are the folders of deterministic packages, which always do the same with the same inputs.
@@ -290,6 +313,8 @@ func TestFilesBite(t *testing.T) {
 		{"truth values", "p/b.go", doc + "\nfunc f(a, b bool) int { return 0 }\n", ""},
 		{"switch in a test", "p/b_test.go", "package p\n\nfunc f(n int, loud bool) {}\n", ""},
 		{"todo", "p/c.go", doc + "\nimport \"context\"\n\nvar c = context.TODO()\n", "context.TODO"},
+		{"client", "cmd/primacy/p/c.go", doc + "\nimport core \"k8s.io/client-go/core\"\n\nvar c, _ = core.NewForConfig(nil)\n", "makes a client by NewForConfig"},
+		{"transport", "cmd/primacy/p/c.go", doc + "\nimport \"k8s.io/client-go/rest\"\n\nvar c, _ = rest.HTTPClientFor(nil)\n", "makes a client by HTTPClientFor"},
 		{"data of tests", "p/testdata/util.go", "package util\n", ""},
 		{"a program", "cmd/p/p", strings.Repeat("x", maxSize+1), "has 262145 bytes"},
 		{"a program in bin", "bin/p", strings.Repeat("x", maxSize+1), ""},

@@ -31,7 +31,7 @@ type Source struct {
 type Listener struct {
 	// Listed takes the list, which is as new as the store.
 	Listed func(runtime.Object) error
-	// Watching is called once the server has answered the watch: from the list on we see each change.
+	// Watching is called once the server has answered the watch: from the list on we see each change. It may be nil.
 	Watching func()
 	// Changed takes a change, or the error that ends the stream.
 	Changed func(watch.Event) error
@@ -69,7 +69,9 @@ func (s Source) Once(ctx context.Context, l Listener) error {
 		for range stream.ResultChan() {
 		}
 	}()
-	l.Watching()
+	if l.Watching != nil {
+		l.Watching()
+	}
 	over := clock.NewTimer(time.Duration(lasts)*time.Second + overtime)
 	defer over.Stop()
 	for {

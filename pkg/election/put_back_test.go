@@ -127,6 +127,28 @@ func TestATermThatIsBoundAgain(t *testing.T) {
 	})
 }
 
+// freedUnderWork has a stranger free election a under the work of m2, which does not see that. m1 has seen m2 lead. It returns the
+// session that m1 had before it saw that.
+func (g *group) freedUnderWork() (m1, m2 *member, session codec.Object) {
+	g.t.Helper()
+	g.stop = time.Second
+	m1 = g.join("m1", "stable", stable)
+	after(30 * time.Second)
+	session, _ = g.realm.Raw(slot("m1"))
+	m1.leave(g.t)
+	free, _ := g.realm.Raw("a")
+	m2 = g.join("m2", "stable", stable)
+	after(30 * time.Second)
+	m1 = g.join("m1", "stable", stable)
+	after(30 * time.Second)
+	g.wantLeader("a", m2, m1, m2)
+	hangAll(m2.store)
+	m2.store.CutWatches()
+	g.realm.Edit("a", func(o *codec.Object) { *o = free })
+	after(100 * time.Millisecond)
+	return m1, m2, session
+}
+
 // TestATermThatIsPutBackIsRemembered has a member that waits for another one's end, since a stranger put the lock back, begin anew
 // meanwhile: with another configuration of the election, or because the stranger put its session back as well. It waits on.
 func TestATermThatIsPutBackIsRemembered(t *testing.T) {
@@ -144,21 +166,7 @@ func TestATermThatIsPutBackIsRemembered(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				g := newGroup(t, "a")
-				g.stop = time.Second
-				m1 := g.join("m1", "stable", stable)
-				after(30 * time.Second)
-				session, _ := g.realm.Raw(slot("m1"))
-				m1.leave(t)
-				lock, _ := g.realm.Raw("a")
-				m2 := g.join("m2", "stable", stable)
-				after(30 * time.Second)
-				m1 = g.join("m1", "stable", stable)
-				after(30 * time.Second)
-				g.wantLeader("a", m2, m1, m2)
-				hangAll(m2.store)
-				m2.store.CutWatches()
-				g.realm.Edit("a", func(o *codec.Object) { *o = lock })
-				after(100 * time.Millisecond)
+				m1, m2, session := g.freedUnderWork()
 				begins(g, m1, session)
 				after(60 * time.Second)
 				if r := g.realm.Read("a").Record; record.HostOf(r.Holder) != "m1" {

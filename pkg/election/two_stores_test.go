@@ -9,7 +9,6 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
-	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
@@ -30,22 +29,7 @@ func TestTwoStoresOneHolderAtWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				g := newGroup(t, "a")
-				g.stop = time.Second
-				m1 := g.join("m1", "stable", stable)
-				after(30 * time.Second)
-				m1.leave(t)
-				free, _ := g.realm.Raw("a")
-				m2 := g.join("m2", "stable", stable)
-				after(30 * time.Second)
-				m1 = g.join("m1", "stable", stable)
-				after(30 * time.Second)
-				g.wantLeader("a", m2, m1, m2)
-
-				// A stranger frees the lock under the work of m2, which does not see that.
-				hangAll(m2.store)
-				m2.store.CutWatches()
-				g.realm.Edit("a", func(o *codec.Object) { *o = free })
-				after(100 * time.Millisecond)
+				m1, m2, _ := g.freedUnderWork()
 				g.reachBy(m1, other(g))
 				after(60 * time.Second)
 				m2.store.Heal()

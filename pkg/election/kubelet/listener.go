@@ -83,7 +83,6 @@ func (l *Listener) follow(ctx context.Context) error {
 		return l.Pods.List(ctx, o)
 	}}
 	return source.Once(ctx, listwatch.Listener{
-		Watching: func() {},
 		Listed: func(o runtime.Object) error {
 			list, err := objectOf[*corev1.PodList](o)
 			if err != nil {

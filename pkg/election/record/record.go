@@ -166,6 +166,9 @@ func (r *Record) ThroughSession() bool { return r.Mark != nil && r.Mark.Renewal 
 // IsSession says whether the record is a member's session rather than a lock.
 func (r *Record) IsSession() bool { return r.Member != nil }
 
+// Believable says whether a time in a record may come from a clock. One of the year 9000 or later is nonsense.
+func Believable(t time.Time) bool { return t.Year() < 9000 }
+
 // RangeEnd is when the record's last range of wall-clock time ends, rounded up to a whole second;
 // zero if it has none. If strangers edited the record, it is the latest possible end, but no duration counts
 // for more than MaxLeaseDuration.

@@ -145,8 +145,9 @@ func (s *step) ownerOf(r *record.Record, uid string) Owner {
 }
 
 // renewedUnmarked says whether somebody else renewed the lock, or took it, without our mark: an elector that is not ours, though its
-// name has the form of ours. A stranger who edits a member's record leaves its time as it is. If the mark is unreadable, only a
-// later time tells of an elector, and only if the mark was unreadable before: otherwise a member may have written both.
+// name has the form of ours. A stranger who edits a member's record leaves its time as it is, or writes nonsense. If the mark is
+// unreadable, only a later time tells of an elector, and only if the mark was unreadable before: otherwise a member may have written
+// both.
 func (s *step) renewedUnmarked(r *record.Record, uid string) bool {
 	was := s.Lock.Record
 	switch {
@@ -157,7 +158,7 @@ func (s *step) renewedUnmarked(r *record.Record, uid string) bool {
 	case r.Unreadable != "":
 		return was.Unreadable != "" && r.Renewed.After(was.Renewed)
 	}
-	return !r.Renewed.Equal(was.Renewed)
+	return !r.Renewed.Equal(was.Renewed) && record.Believable(r.Renewed)
 }
 
 // freeAt is when the first in line may take the lock, by what the stream showed; false while that cannot be

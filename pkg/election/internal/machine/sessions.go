@@ -152,7 +152,7 @@ func (s Session) robbedUntil(identity string) record.Instant {
 // sessionGone notes that the lock, which was held by r, is another's now. If somebody robbed its holder of the session, others may have
 // believed that.
 func (s *step) sessionGone(r *record.Record) {
-	if r == nil || r.Holder == "" || !r.ThroughSession() {
+	if !r.ThroughSession() {
 		return
 	}
 	if at := s.View.Sessions[r.Mark.Session].robbedUntil(r.Holder); s.now < at {

@@ -58,13 +58,10 @@ func (g *Ranges) saw(r *record.Record) {
 	if r == nil {
 		return
 	}
-	if end := r.RangeEnd(); end.After(g.known) && end.Year() < lastRangeYear {
+	if end := r.RangeEnd(); end.After(g.known) && record.Believable(end) {
 		g.known = end
 	}
 }
-
-// lastRangeYear: a time in this year or later is nonsense, not a range's end.
-const lastRangeYear = 9000
 
 // stamp sets the times that ranges need in a write; now is the wall-clock time.
 func (g *Ranges) stamp(w *machine.Write, identity string, now time.Time) {

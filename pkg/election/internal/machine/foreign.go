@@ -95,22 +95,28 @@ func (s *step) worked() {
 	}
 }
 
-// Unshown is who may be at work under a lock that does not show it, as far as we know.
+// Unshown is what a machine knows of a lock that its successor would not learn from the lock itself: who may be at work under it, and
+// what the stream showed last. A first list that shows the latter again may hide a term.
 type Unshown struct {
 	suspects []suspect
 	heard    heard
 	robbed   record.Instant
 	shared   bool
+	last     last
 }
 
-// Unshown is what a machine that continues this one has to know of others.
+// last is what the stream showed last of a lock, and the last duration that counted.
+type last struct {
+	shown        *record.Record
+	version      record.Version
+	shownForeign bool
+	duration     time.Duration
+}
+
+// Unshown is what a machine that continues this one has to know.
 func (s *State) Unshown() Unshown {
-	return Unshown{s.foreign.suspects, s.foreign.heard, s.foreign.robbed, s.Lock.shared}
-}
-
-// Nobody says whether there is nobody to know of.
-func (u Unshown) Nobody(now record.Instant) bool {
-	return !u.shared && len(u.suspects) == 0 && now >= u.robbed
+	l := &s.Lock
+	return Unshown{s.foreign.suspects, s.foreign.heard, s.foreign.robbed, l.shared, last{l.shown, l.streamed, l.shownForeign, l.duration}}
 }
 
 // robbedUntil is until when a member that a stranger or a foreign elector robbed may be at work; zero for nobody.

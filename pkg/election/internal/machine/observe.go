@@ -13,6 +13,7 @@ func (s *step) observe(e Observed) {
 	}
 	if !s.Lock.Seen {
 		s.Lock.Seen = true
+		s.continues(e)
 		s.sight(e.Record, e.Version)
 		if e.Record == nil && e.AbsentSince != 0 {
 			s.Lock.absentSince = e.AbsentSince
@@ -119,6 +120,15 @@ func (s *step) missed(e Observed) {
 	s.unheard() // a claim may be a new one from the same elector
 	s.missedForeign(e)
 	s.putBackUnseen(e)
+}
+
+// continues: the first sight of a machine that continues another one is like a list after a break. What an earlier claim told us still
+// counts: nobody has stopped since.
+func (s *step) continues(e Observed) {
+	if k := &s.Lock; k.streamed != (record.Version{}) && k.streamed != e.Version {
+		s.missedForeign(e)
+		s.putBackUnseen(e)
+	}
 }
 
 // wonder paces writes if a sight shows the object unchanged although the store rejected a write that was

@@ -37,7 +37,7 @@ type Heritage struct {
 	short int
 	// notBefore is the earliest instant at which the next incarnation may take a lock.
 	notBefore record.Instant
-	// unshown is who may be at work under a lock that does not show it.
+	// unshown is what locks do not show: who may be at work under them, and what a stranger may put back.
 	unshown map[lockName]unshown
 	// newest is the newest revision of each store that we know; nil once a store was set back. bounds are the longest
 	// lease that we ever saw published, and the largest drift of the others that we last had to wait for.

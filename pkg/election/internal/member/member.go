@@ -88,8 +88,8 @@ type Member struct {
 	setup  setup
 	others record.Bounds
 	unlike unlike
-	// gone are the locks of elections that were given up. unshown is who may be at work under a lock that we gave up, or an
-	// earlier incarnation did, and that does not show it.
+	// gone are the locks of elections that were given up. unshown is what locks do not show that we gave up, or an
+	// earlier incarnation did: who may be at work under them, and what a stranger may put back.
 	gone    map[lockName]gone
 	unshown map[lockName]unshown
 	// stores are all that have a lock in these maps, or had one.

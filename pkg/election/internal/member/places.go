@@ -20,7 +20,7 @@ type part struct{ began, until record.Instant }
 
 func (p part) lasted() part { return p }
 
-// unshown is who may be at work under a lock that does not show it, as a contest left it.
+// unshown is what a contest left of what it knew of its lock.
 type unshown struct {
 	machine.Unshown
 	part
@@ -93,16 +93,12 @@ func latestOf[V interface{ lasted() part }](m *Member, kept map[lockName]V, lock
 	return last
 }
 
-// keepUnshown keeps who may be at work under the lock of a contest that we give up. That covers what the contest took
-// over as it began.
+// keepUnshown keeps what the lock does not show of a contest that we give up. That covers what the contest took over as it began.
 func (m *Member) keepUnshown(c *contest) {
 	for name := range m.namesOf(c.lock) {
 		if m.unshown[name].until <= c.began {
 			delete(m.unshown, name)
 		}
 	}
-	delete(m.unshown, c.lock)
-	if u := c.state.Unshown(); !u.Nobody(m.now) {
-		m.unshown[c.lock] = unshown{u, m.partOf(c)}
-	}
+	m.unshown[c.lock] = unshown{c.state.Unshown(), m.partOf(c)}
 }

@@ -10,6 +10,13 @@ var putBackRows = []row{
 		pkg:  "pkg/election", test: "TestATermThatIsPutBack",
 	},
 	{
+		name: "put-back/during-a-reload", rule: "unknown-is-waited-out: a reload of the election is a gap, too",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "		s.continues(e)\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "put-back/is-disowned-too-soon", rule: "loss-is-definite: what was put back frees nothing while the other holder may be at work",
 		file: "pkg/election/internal/machine/sessions.go",
 		old:  " || s.now < s.foreign.robbedUntil() {",

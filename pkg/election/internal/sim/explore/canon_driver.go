@@ -55,7 +55,7 @@ var driverFields = map[string]string{
 	"Member.others":       "", // all members have one timing
 	"Member.unlike":       "", // and so none differs
 	"Member.gone":         "", // no election is removed here
-	"Member.unshown":      "until; there are no foreign electors",
+	"Member.unshown":      "until, and the last record; there are no foreign electors",
 	"Member.stores":       "",
 	"Member.disowned":     "all",
 	"Member.created":      "", // for the log
@@ -153,7 +153,7 @@ var driverFields = map[string]string{
 	"Heritage.Pause":     "the instant at which the process comes back",
 	"Heritage.short":     "up to what makes a difference",
 	"Heritage.notBefore": "",
-	"Heritage.unshown":   "until; see Member.unshown",
+	"Heritage.unshown":   "see Member.unshown",
 	"Heritage.newest":    "", // no store is restored here
 	"Heritage.bounds":    "",
 	"Heritage.saw":       "as the member's own",
@@ -242,11 +242,12 @@ func (c *canon) heritage(h *member.Heritage) {
 	c.unshown(left)
 }
 
-// unshown adds until when somebody may be at work under the lock, for the next part in its contest.
+// unshown adds until when somebody may be at work under the lock, and what the stream showed last, for the next part in its contest.
 func (c *canon) unshown(of private) {
 	at := record.Instant(0)
 	for locks := of.get("unshown").v.MapRange(); locks.Next(); { // there is at most one
 		at = record.Instant(locks.Value().FieldByName("robbed").Int())
+		c.walk(locks.Value().FieldByName("last"), nil)
 	}
 	c.instant(at, until)
 }

@@ -69,7 +69,7 @@ func (s *step) silentAt(stopAt record.Instant) record.Instant {
 	return asked.Add(max(0, min(s.cfg.Timing.RenewInterval/4, stopAt.Sub(asked)/2)))
 }
 
-// asks notes that a request goes out.
+// asks notes that a write goes out. Reads do not count: a driver may send them much later.
 func (w *writes) asks(now record.Instant) {
 	if w.silentSince == 0 {
 		w.silentSince = now

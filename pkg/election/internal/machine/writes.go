@@ -26,7 +26,7 @@ type writes struct {
 	denied bool
 	// retryAt is the earliest instant for the next write after a failure.
 	retryAt record.Instant
-	// silentSince is when the first request went out after the last write that the store answered; zero for none.
+	// silentSince is when the first write went out after the last one that the store answered; zero for none.
 	silentSince record.Instant
 }
 
@@ -109,7 +109,6 @@ func (s *step) read() { s.ask(Read{}) }
 func (s *step) ask(r Read) {
 	if !s.writes.reading {
 		s.writes.reading = true
-		s.writes.asks(s.now)
 		s.act(r)
 	}
 }

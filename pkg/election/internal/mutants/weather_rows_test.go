@@ -10,6 +10,13 @@ var weatherRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "outage/reads-ask", rule: "open-until-a-no: a read asks nothing, since a driver may send it much later",
+		file: "pkg/election/internal/machine/writes.go",
+		old:  "		s.writes.reading = true\n		s.act(r)\n",
+		new:  "		s.writes.reading = true\n		s.writes.asks(s.now)\n		s.act(r)\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "outage/answered-reads-are-answers", rule: "open-until-a-no: where writes hang, a store that answers reads is silent all the same",
 		file: "pkg/election/internal/machine/step.go",
 		old:  "			s.writes.reading = false\n		} else {",

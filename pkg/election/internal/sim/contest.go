@@ -28,8 +28,6 @@ type contest struct {
 	takenToken     record.Token
 	takenRevision  uint64
 	firstSeen      uint64 // the first revision of the lock that the member was shown
-	// shownTerms are the terms that the member was shown, in the class PutBack.
-	shownTerms map[shownTerm]bool
 	// undisturbed: since the member's newest take no write has contradicted its term.
 	undisturbed   bool
 	committedSent record.Instant
@@ -108,10 +106,10 @@ func (m *contest) shown(e lock.Entry) {
 	}
 	m.i.p.h.w.shownHolder(m, e)
 	if m.i.p.h.w.options.Class == PutBack {
-		if m.shownTerms == nil {
-			m.shownTerms = map[shownTerm]bool{}
+		if m.i.p.shownTerms == nil {
+			m.i.p.shownTerms = map[shownTerm]bool{}
 		}
-		m.shownTerms[shownTerm{r.Holder, r.Token}] = true
+		m.i.p.shownTerms[shownTerm{m.name, r.Holder, r.Token}] = true
 	}
 }
 

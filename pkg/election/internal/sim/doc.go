@@ -28,7 +28,7 @@
 //
 // # Electors that are not ours
 //
-// In a fifth of the judged seeds some elections are shared with one or two foreign electors
+// In a fifth of the seeds of the classes Judged, PutBack and Outages some elections are shared with one or two foreign electors
 // each: client-go's in three of four such seeds, else Istio's. Such an elector:
 //
 //   - polls with requests that meet the same fates as ours;
@@ -93,7 +93,9 @@
 //
 // In the class PutBack a stranger also puts locks back as they were in earlier terms, or between two, as from a backup. Often the
 // lock's leader is cut off then, and often something else takes its record away a moment before. All judges apply, with one
-// exception: a member that was never shown a term cannot know of it, so its overlap with that term is only counted.
+// exception: if the put-back came after the term's take, and the process was never shown that term or the session of its holder, it cannot
+// know of them, so its overlap with that term is only counted. Foreign electors share some of the locks. Then nobody puts back what
+// lets such an elector in at once: a release, or the very record that it read last.
 //
 // # Outages
 //

@@ -19,7 +19,7 @@ func (w *world) share(rng *rand.Rand) {
 	w.foreignLease = make([]time.Duration, len(w.elections))
 	sharing := machine.NotShared
 	switch p := rng.Float64(); {
-	case w.options.Class != Judged:
+	case w.options.Class != Judged && w.options.Class != PutBack && w.options.Class != Outages:
 	case p < 0.15:
 		sharing = machine.SharedWithClientGo
 	case p < 0.2 && w.timing.LeaseDuration >= 5*time.Second:

@@ -166,6 +166,8 @@ type proc struct {
 	bursts *bursts
 	// leaving: the process exits once its member has left.
 	leaving bool
+	// shownTerms are the terms that the process was shown, in the class PutBack.
+	shownTerms map[shownTerm]bool
 	// told are the sessions that the parent knows of. mourned: it has seen that all is dead.
 	told    []announced
 	mourned bool

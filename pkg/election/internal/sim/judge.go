@@ -31,6 +31,8 @@ type judge struct {
 	beats    map[string]*lastBeat
 	handedOn [][]handedOn
 	liveness liveness
+	// putBackAt is the revision at which a stranger last put an object back, by name, in the class PutBack.
+	putBackAt map[string]uint64
 	// asked are the terms that somebody asked to hand over.
 	asked map[termOf]bool
 	// sees says whether the judge objects to overlaps in this run; a test replaces it.
@@ -65,7 +67,7 @@ func newJudge(w *world) *judge {
 	n := len(w.elections)
 	return &judge{
 		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*contest{},
-		members: map[string]*memberFile{}, liveness: newLiveness(n), beats: map[string]*lastBeat{}, handedOn: make([][]handedOn, n), asked: map[termOf]bool{},
+		members: map[string]*memberFile{}, liveness: newLiveness(n), beats: map[string]*lastBeat{}, handedOn: make([][]handedOn, n), asked: map[termOf]bool{}, putBackAt: map[string]uint64{},
 		sees: func(j *judge) bool { return !j.restored() },
 	}
 }
@@ -77,11 +79,11 @@ func (j *judge) plant() {
 	w := j.w
 	blind := &world{options: w.options, elections: []string{"planted"}}
 	k := newJudge(blind)
-	k.sees = j.sees
+	blind.judge, k.sees = k, j.sees
 	h := &host{w: blind, name: "nobody"}
 	first := &work{m: &contest{i: &incarnation{p: &proc{h: h}, identity: "first"}}, on: true}
 	informed := &incarnation{p: &proc{h: h}, identity: "second", shownSessions: map[string]bool{"first": true}}
-	second := &work{m: &contest{i: informed, shownTerms: map[shownTerm]bool{{"first", 0}: true}}, on: true}
+	second := &work{m: &contest{i: informed}, on: true}
 	k.atWork(first)
 	if blind.violation != "" {
 		w.violate("plant", "the judge objects to one at work: %s", blind.violation)

@@ -22,8 +22,11 @@ func (w *world) pickOutages(rng *rand.Rand) {
 	if w.options.Class != Outages {
 		return
 	}
-	w.noise = 0
+	w.noise = min(w.noise, 0.05)
 	for e := range w.outages {
+		if w.shared(e) {
+			continue
+		}
 		switch rng.IntN(3) {
 		case 0:
 			w.outages[e] = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}

@@ -15,7 +15,7 @@ import (
 func (w *world) putLockBack() bool {
 	e := w.someElection()
 	name := w.elections[e]
-	if w.shared(e) || w.locks[e].ranged || w.bootstrap[e] == machine.BootstrapImmediate {
+	if w.locks[e].ranged || w.bootstrap[e] == machine.BootstrapImmediate {
 		return false // who takes such a lock need not have waited
 	}
 	former := w.formerly(name)
@@ -43,8 +43,10 @@ func (w *world) putLockBack() bool {
 // formerly is what members of ours once wrote to the lock.
 func (w *world) formerly(name string) []*record.Record {
 	var former []*record.Record
+	shared := w.shared(w.electionOf(name))
 	for _, c := range slices.Backward(w.store.history) {
-		if r := c.entry.Record; c.entry.Name == name && r != nil && r.Bound() && r.Claim == nil {
+		r := c.entry.Record
+		if c.entry.Name == name && r != nil && r.Bound() && r.Claim == nil && (r.Holder != "" || !shared) { // an elector takes what is free at once
 			if former = append(former, r); len(former) == 50 {
 				break
 			}
@@ -66,25 +68,39 @@ func (w *world) putBackAs(name string, r *record.Record) bool {
 		w.store.created++
 		uid = fmt.Sprintf("uid%d", w.store.created)
 	}
+	for _, f := range w.electors {
+		if f.run != nil && specOf(r) == f.run.raw {
+			return false // to this elector the lock looks as if nobody had renewed it meanwhile
+		}
+	}
 	w.logf("world", "%s: a stranger puts back what %q wrote with token %d", name, r.Holder, r.Token)
 	again := *r
 	w.store.commit(w.now, name, &again, uid)
+	w.judge.putBackAt[name] = w.store.revision
 	w.judge.beats[name].byRecord = false // it is no beat of its holder
 	return true
 }
 
 // shownTerm is a term as a lock's record shows it.
 type shownTerm struct {
-	holder string
-	token  record.Token
+	lock, holder string
+	token        record.Token
 }
 
-// unknowing says whether the member was never shown the term, or the session of its holder, and a stranger may have put the lock back,
-// or the session.
+// unknowing says whether a stranger has put the lock back since the term's take, or the session of its holder, and the member was never
+// shown the term or that session. What a process was shown of a term counts for all its contests and incarnations.
 func (m *contest) unknowing(holder string, token record.Token) bool {
-	if m.i.p.h.w.options.Class != PutBack || m.shownTerms[shownTerm{holder, token}] && m.i.shownSessions[holder] {
+	w := m.i.p.h.w
+	if w.options.Class != PutBack || m.i.p.shownTerms[shownTerm{m.name, holder, token}] && m.i.shownSessions[holder] {
 		return false
 	}
-	m.i.p.h.w.cov.saw(OverlapUnknowing)
+	session := ""
+	if f := w.judge.members[holder]; f != nil {
+		session = f.sessionName
+	}
+	if since := uint64(token); w.judge.putBackAt[m.name] <= since && w.judge.putBackAt[session] <= since { // #nosec G115 -- tokens are not negative
+		return false
+	}
+	w.cov.saw(OverlapUnknowing)
 	return true
 }

@@ -105,6 +105,7 @@ func (m *meddler) putBack(name string, now *record.Record) {
 			f.putBack = f.putBack || f.sessionEnded
 		}
 		m.commit(name, was, SessionPutBack, func(*record.Record) {})
+		m.w.judge.putBackAt[name] = m.w.store.revision
 	}
 }
 

@@ -14,6 +14,8 @@ type contest struct {
 	election int
 	name     string
 	id       member.ID
+	// settings are those that the member was given.
+	settings *member.Settings
 	// removed says that the election is no longer configured.
 	removed bool
 	// stage says which locks the member knows. name is that of the contest's own lock. outer is the judge's
@@ -38,9 +40,7 @@ type contest struct {
 	askedAt record.Instant
 	// saidNo: the last definite answer to a write of the lock was a refusal or a conflict.
 	saidNo bool
-	// storedBeat is the highest beat that a stored write of the member had.
-	storedBeat uint64
-	pace       pace
+	pace   pace
 	// passedOver: the member has passed over a nominee. For long after, it may refuse to hand that nominee the
 	// lock.
 	passedOver bool
@@ -76,10 +76,9 @@ func (m *contest) spec() *member.Election {
 	h, e := m.i.p.h, m.election
 	s := &member.Election{
 		ID: m.id, Name: h.w.elections[e], Works: true, Unready: !h.ready, Before: int32(h.terms[e]), // #nosec G115 -- a count of terms
-		Settings: &member.Settings{
-			Timing: h.timing, Policy: h.policy, Bootstrap: h.w.bootstrap[e], Foreign: h.w.foreign[e], Renewal: h.renewal[e], Outage: h.w.outages[e], OnDeath: h.w.onDeath[e],
-		},
+		Settings: h.settings(e),
 	}
+	m.settings = s.Settings
 	m.give(s)
 	return s
 }
@@ -93,7 +92,7 @@ func (m *contest) leads() bool {
 	return s != nil && s.Role == machine.Leading
 }
 
-func (m *contest) timing() record.Timing { return m.i.p.h.timing }
+func (m *contest) timing() record.Timing { return m.settings.Timing }
 
 // shown records that the member saw the lock.
 func (m *contest) shown(e lock.Entry) {
@@ -123,7 +122,7 @@ func (m *contest) listed(e lock.Entry) {
 
 // stored is called when a write of the machine was just committed.
 func (m *contest) stored(q *request) {
-	if mark := q.record.Mark; m.i.p.h.w.judge.restored() && mark != nil && mark.Beat < m.storedBeat {
+	if mark := q.record.Mark; m.i.p.h.w.judge.restored() && mark != nil && mark.Beat < m.i.storedBeats[m.name] {
 		return // a late write that fits the restored store by chance says nothing about the newer one
 	}
 	m.i.p.h.w.judge.stored(m, q)

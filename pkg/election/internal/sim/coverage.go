@@ -130,6 +130,9 @@ const (
 	DeletedForNewcomer
 	ListSkipped
 	TakenFresh
+	SettingsGiven
+	Exchanged
+	OverlapHalfway
 	faults
 )
 
@@ -150,6 +153,7 @@ var faultNames = [faults]string{
 	"operator's word on a rollout", "rollout step", "late write of a controller refused", "rollout done", "rollout taken back",
 	"burst taken in at once", "process held up", "timer behind a burst", "silent stream begun anew", "locks given", "move taken back", "moved back", "range given",
 	"election given late", "deleted for a newcomer", "absence known without a list", "fresh lock taken at once",
+	"settings given", "exchanged during its term", "overlap before all fail open",
 }
 
 func (f Fault) String() string {

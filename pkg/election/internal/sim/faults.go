@@ -40,6 +40,7 @@ var planned = []struct {
 	{fault: ElectorLeave, do: (*world).cancelElector, foreign: true},
 	{fault: ElectorCutOff, do: (*world).cutOffElector, foreign: true},
 	{fault: Silence, class: Outages, do: (*world).silence},
+	{fault: Silence, class: Settings, do: (*world).silence},
 	{fault: Restored, class: Restore, do: (*world).restoreStore},
 	{fault: LockPutBack, class: PutBack, do: (*world).putLockBack},
 }

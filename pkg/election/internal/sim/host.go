@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
@@ -45,6 +46,9 @@ type host struct {
 	accepts []record.Proof
 	booted  int
 	reboots bool
+	// given are the present forms of the elections, in the class Settings. next is the timing of its next process; nil for the same.
+	given []*form
+	next  *record.Timing
 	// proc is the process that runs; nil while none does.
 	proc *proc
 	// gone: the host never comes back.
@@ -63,6 +67,7 @@ func newHost(w *world, n int) *host {
 	for range w.elections {
 		h.takesPart = append(h.takesPart, n == 0 || w.chance(w.takes))
 	}
+	h.given = slices.Repeat([]*form{{}}, len(w.elections))
 	h.terms = make([]int, len(w.elections))
 	h.see(w.unsynced)
 	return h
@@ -88,7 +93,7 @@ func (w *world) pickPace(rng *rand.Rand) {
 	for _, h := range w.hosts {
 		h.perSecond = member.WritesPerSecond
 		if tight {
-			h.perSecond = 1.3*float64(len(w.elections))/h.timing.RenewInterval.Seconds() + 0.5
+			h.perSecond = 1.3*float64(len(w.elections))/w.quickest(h.timing).RenewInterval.Seconds() + 0.5
 		}
 	}
 }
@@ -123,6 +128,7 @@ func (h *host) boot() {
 	if h.reboots {
 		h.booted++
 	}
+	h.fromNowOn()
 	h.proc = &proc{h: h}
 	h.proc.bursts = newBursts(h.proc)
 	h.see(h.w.unsynced)
@@ -266,6 +272,9 @@ func (p *proc) kill(why string) {
 	p.h.proc = nil
 	p.h.w.logf(p.h.name, "killed: %s", why)
 	for _, m := range p.inc.contests {
+		if m != nil {
+			p.h.w.changes.closes(m)
+		}
 		if m != nil && m.work != nil {
 			p.h.w.judge.bequeath(m.work)
 			m.work.orphan()

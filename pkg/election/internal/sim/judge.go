@@ -29,7 +29,7 @@ type judge struct {
 	members    map[string]*memberFile
 	// beats is the last beat of each lock's holder, and handedOn what the dead handed on, by election.
 	beats    map[string]*lastBeat
-	handedOn [][]handedOn
+	handedOn [][]*handedOn
 	liveness liveness
 	// putBackAt is the revision at which a stranger last put an object back, by name, in the class PutBack.
 	putBackAt map[string]uint64
@@ -67,7 +67,7 @@ func newJudge(w *world) *judge {
 	n := len(w.elections)
 	return &judge{
 		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*contest{},
-		members: map[string]*memberFile{}, liveness: newLiveness(n), beats: map[string]*lastBeat{}, handedOn: make([][]handedOn, n), asked: map[termOf]bool{}, putBackAt: map[string]uint64{},
+		members: map[string]*memberFile{}, liveness: newLiveness(n), beats: map[string]*lastBeat{}, handedOn: make([][]*handedOn, n), asked: map[termOf]bool{}, putBackAt: map[string]uint64{},
 		sees: func(j *judge) bool { return !j.restored() },
 	}
 }
@@ -243,7 +243,7 @@ func (m *contest) betterIn(view *machine.View) bool {
 	h, seen := m.i.p.h, m.i.seen
 	return view != nil && slices.ContainsFunc(view.Peers, func(p machine.Peer) bool {
 		return p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == seen.Digest() &&
-			h.policy.Outranks(p.Key(), h.key(), seen.For(m.of()))
+			m.settings.Policy.Outranks(p.Key(), h.key(), seen.For(m.of()))
 	})
 }
 
@@ -302,10 +302,10 @@ func (j *judge) stored(m *contest, q *request) {
 	w, p, e := j.w, q.purpose, q.entry
 	r := e.Record
 	if r.Mark != nil {
-		if r.Mark.Beat <= m.storedBeat && !j.restored() {
-			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.storedBeat)
+		if r.Mark.Beat <= m.i.storedBeats[m.name] && !j.restored() {
+			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.i.storedBeats[m.name])
 		}
-		m.storedBeat = r.Mark.Beat
+		m.i.storedBeats[m.name] = r.Mark.Beat
 	}
 	switch p {
 	case machine.Claim:
@@ -336,6 +336,7 @@ func (j *judge) stored(m *contest, q *request) {
 		j.tokenStored(m, r)
 		j.taken(m)
 		j.waited(m)
+		j.passOn(m)
 		w.moved(m, p)
 	case machine.Renew:
 		if r.ThroughSession() {
@@ -431,7 +432,7 @@ func (j *judge) sessionStored(i *incarnation, e lock.Entry, sent record.Instant)
 		return
 	}
 	w.cov.saw(SessionEnded)
-	if h := f.i.p.h; !f.i.p.dead && h.clock.local(w.now) < f.sessionSent.Add(h.timing.Validity()) {
+	if h := f.i.p.h; !f.i.p.dead && h.clock.local(w.now) < f.sessionSent.Add(f.i.timing.Validity()) {
 		w.violate("rule a-session-ends-once", "%s: %s ends the session of %s, which has not lapsed", e.Name, i.identity, r.Member.Identity)
 	}
 }
@@ -459,10 +460,10 @@ func (p *pace) roll(w *world, t record.Timing) {
 
 // wrote is called when a member sends a request: for the lock of m, or with m nil for a session of that name.
 func (j *judge) wrote(i *incarnation, m *contest, name string) {
-	t := i.p.h.timing
+	t := i.timing
 	p := &j.members[i.identity].pace
 	if m != nil {
-		p = &m.pace
+		p, t = &m.pace, m.timing()
 	}
 	p.roll(j.w, t)
 	p.requests++
@@ -481,7 +482,7 @@ func (j *judge) wrote(i *incarnation, m *contest, name string) {
 
 // ticked is called when a member's alarm wakes it.
 func (j *judge) ticked(i *incarnation) {
-	t := i.p.h.timing
+	t := j.w.quickest(i.timing)
 	i.pace.roll(j.w, t)
 	if i.pace.ticks++; i.pace.ticks > paceTicks*(1+len(j.w.elections)) {
 		j.w.violate("pace", "%s wakes up more than %d times in %v", i.identity, paceTicks*(1+len(j.w.elections)), 10*t.RenewInterval)

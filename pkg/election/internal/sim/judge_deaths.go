@@ -28,6 +28,8 @@ type handedOn struct {
 	identity string
 	until    int64
 	token    record.Token
+	// passed: a member without OnDeathLease took the lock since, which docs/death.md allows it.
+	passed bool
 }
 
 // noteBeat keeps what the lock's holder wrote last.
@@ -72,7 +74,7 @@ func (j *judge) waited(m *contest) {
 	case f == nil:
 	case !f.proved:
 		w.violate("rule proof-not-patience", "%s: %s takes it %v after a beat of %s, and nobody proved that one dead", m.name, m.i.identity, time.Duration(w.now-was.at), was.identity)
-	case !was.mayBeFree || w.locks[e].ranged || w.outages[e].Mode == machine.OutageFailOpen || w.shared(e) || w.onDeath[e] == machine.OnDeathLease:
+	case !was.mayBeFree || w.locks[e].ranged || m.settings.Outage.Mode == machine.OutageFailOpen || w.shared(e) || m.settings.OnDeath == machine.OnDeathLease:
 		w.violate("rule proof-not-patience", "%s: %s takes it %v after a beat of %s, and no proof frees such a lock", m.name, m.i.identity, time.Duration(w.now-was.at), was.identity)
 	default:
 		w.cov.saw(RecordFreed)
@@ -85,8 +87,8 @@ func (j *judge) waited(m *contest) {
 // bequeath notes what a process hands on when it dies, in elections with OnDeathLease.
 func (j *judge) bequeath(k *work) {
 	e := k.m.election
-	if k.on && j.w.onDeath[e] == machine.OnDeathLease {
-		j.handedOn[e] = append(j.handedOn[e], handedOn{k.m.i.identity, k.m.i.p.h.clock.when(k.until), k.token})
+	if k.on && k.m.settings.OnDeath == machine.OnDeathLease {
+		j.handedOn[e] = append(j.handedOn[e], &handedOn{k.m.i.identity, k.m.i.p.h.clock.when(k.until), k.token, false})
 	}
 }
 
@@ -98,11 +100,25 @@ func (j *judge) besideHandedOn(k *work) {
 	}
 	for _, o := range j.handedOn[e] {
 		switch {
-		case o.identity == k.m.i.identity || k.m.unknowing(o.identity, o.token):
+		case o.identity == k.m.i.identity || k.m.unknowing(o.identity, o.token), o.passed:
 		case w.now < o.until:
 			w.violate("rule proof-not-patience", "%s: %s begins %v before the end of what %s handed on", w.elections[e], k.m.i.identity, time.Duration(o.until-w.now), o.identity)
 		case j.members[o.identity].proved:
 			w.cov.saw(LeftForALease)
 		}
 	}
+}
+
+// passOn notes that a member took the lock that does not wait for what the dead handed on.
+func (j *judge) passOn(m *contest) {
+	for _, o := range j.handedOn[m.election] {
+		if m.settings.OnDeath != machine.OnDeathLease && j.w.now < o.until {
+			o.passed = true
+		}
+	}
+}
+
+// alwaysForALease says whether all members have OnDeathLease, at all times.
+func (w *world) alwaysForALease(e int) bool {
+	return w.onDeath[e] == machine.OnDeathLease && (w.changes == nil || !w.changes.deaths[e])
 }

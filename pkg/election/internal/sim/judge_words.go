@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -22,13 +21,13 @@ func (j *judge) spoken(p *speaker, how decision, was *record.Record, uid string)
 		return
 	}
 	h := f.i.p.h
-	silent := how.silence(h.timing)
+	silent := how.silence(f.i.timing)
 	switch {
 	case !slices.Contains(h.accepts, said.Proof):
 		w.violate("rule proof-not-patience", "%s: %s does not accept the word of %s", p.name, said.Identity, said.Proof)
 	case f.beatAt[p.name] > p.saidAt:
 		w.violate("rule words-need-silence", "%s: %s beat %v after the word that ends its session", p.name, said.Identity, time.Duration(f.beatAt[p.name]-p.saidAt))
-	case silent < 2*h.timing.RenewInterval-time.Millisecond:
+	case silent < 2*f.i.timing.RenewInterval-time.Millisecond:
 		w.violate("rule words-need-silence", "%s: %s was silent for %v only, as anybody could know", p.name, said.Identity, silent)
 	}
 	if f.sessionUID == uid {
@@ -74,7 +73,7 @@ func noticedAway(t record.Timing) time.Duration {
 // OnDeathLease others wait for a lease even then.
 func (j *judge) wronged(m *contest) bool {
 	f := j.members[m.i.identity]
-	return f != nil && f.wronged && m.takenThroughSession && j.w.onDeath[m.election] != machine.OnDeathLease
+	return f != nil && f.wronged && m.takenThroughSession && !j.w.alwaysForALease(m.election)
 }
 
 // excusedByWord says whether a false word excuses that two are at work.

@@ -145,7 +145,8 @@ func (i *incarnation) send(do member.Send) {
 	}
 	if !w.isSession(lock.Entry{Name: do.Name}) {
 		if q.m = i.lockOf(do.Name); q.m == nil {
-			q.m = &contest{i: i, election: w.electionOf(do.Name), name: do.Name} // a stray lock, which the member no longer uses
+			e := w.electionOf(do.Name)
+			q.m = &contest{i: i, election: e, name: do.Name, settings: i.p.h.settings(e)} // a stray lock, which the member no longer uses
 		}
 	}
 	if q.m != nil && q.m.askedAt == 0 {

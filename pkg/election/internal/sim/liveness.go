@@ -68,7 +68,10 @@ func (l *liveness) said(lock string, r *record.Record) {
 func (w *world) preferenceBound() time.Duration {
 	t := w.timing
 	for _, h := range w.hosts {
-		t.PreemptDelay, t.MinHold = max(t.PreemptDelay, h.timing.PreemptDelay), max(t.MinHold, h.timing.MinHold)
+		for e := range w.elections {
+			of := h.settings(e).Timing
+			t.PreemptDelay, t.MinHold = max(t.PreemptDelay, of.PreemptDelay), max(t.MinHold, of.MinHold)
+		}
 	}
 	return t.ObserverWait(max(t.PreemptDelay, t.MinHold)+t.PreemptDelay) + 2*w.timeout
 }
@@ -84,8 +87,9 @@ const calmTerms = 6
 func (w *world) termsInCalm(e int) int {
 	patience, slow, alike := w.timing.NominateDelay, time.Duration(0), true
 	for _, h := range w.hosts {
-		patience, slow = min(patience, h.timing.NominateDelay), max(slow, h.link.most)
-		alike = alike && (!w.locks[e].ranged || h.timing.StandDown == w.hosts[0].timing.StandDown)
+		t := h.settings(e).Timing
+		patience, slow = min(patience, t.NominateDelay), max(slow, h.link.most)
+		alike = alike && (!w.locks[e].ranged || t.StandDown == w.hosts[0].settings(e).Timing.StandDown)
 	}
 	if alike && !w.denials.lately(e) && 2*slow+2*time.Millisecond < patience { // the event and the write
 		return calmTerms
@@ -203,11 +207,11 @@ func (j *judge) lookForBetter(e int) {
 			if alive == nil || alive.i.p.dead || alive.i.p.inc != alive.i || alive.i.member.Leaving() != "" {
 				continue
 			}
-			if m.i.now() < m.state().FailedUntil(p.Identity, m.i.p.h.timing) {
+			if m.i.now() < m.state().FailedUntil(p.Identity, m.timing()) {
 				continue
 			}
 			if p.Trust == machine.Proven && p.Ready && p.StandsFor(m.of()) && p.Preference == m.i.seen.Digest() &&
-				m.i.p.h.policy.Outranks(p.Key(), m.i.p.h.key(), w.preferred[e]) {
+				m.settings.Policy.Outranks(p.Key(), m.i.p.h.key(), w.preferred[e]) {
 				who = p.Identity
 			}
 		}

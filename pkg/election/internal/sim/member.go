@@ -37,6 +37,9 @@ type incarnation struct {
 	seen *preference
 	// shownSessions are the holders of the sessions that the member was shown, in the class PutBack.
 	shownSessions map[string]bool
+	// timing is that of the member's session. storedBeats are the highest beats that its stored writes had, by lock.
+	timing      record.Timing
+	storedBeats map[string]uint64
 }
 
 // shown records that the member saw a session.
@@ -57,6 +60,7 @@ func (p *proc) join() {
 	i := &incarnation{
 		p: p, identity: record.NewIdentity(h.name, uint32(w.rng.Uint64())), // #nosec G115 -- any 32 of its bits will do
 		contests: make([]*contest, len(w.elections)), requests: map[uint64]*request{},
+		timing: h.timing, storedBeats: map[string]uint64{},
 	}
 	i.member = member.New(member.Config{
 		Group: group, Host: h.name, Identity: i.identity, Revision: h.revision, Location: h.location, Weight: 100,
@@ -271,6 +275,11 @@ func fieldsOf(line member.Log) map[string]any {
 // over is called when the member has ended: it owes the store nothing any more.
 func (i *incarnation) over() {
 	p, w := i.p, i.p.h.w
+	for _, m := range i.contests {
+		if m != nil {
+			w.changes.closes(m)
+		}
+	}
 	again, err := i.member.Again()
 	if err != nil {
 		panic(err)
@@ -302,6 +311,7 @@ func (i *incarnation) forgotten(id member.ID) {
 	for e, m := range i.contests {
 		if m != nil && m.id == id {
 			i.contests[e] = nil
+			h.w.changes.closes(m)
 			h.w.cov.saw(Removed)
 			if h.takesPart[e] {
 				i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newContest(e).spec()}})

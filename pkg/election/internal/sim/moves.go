@@ -148,14 +148,23 @@ func (w *world) settledIn(e int) bool {
 	return true
 }
 
-// exchanged tells the member, if it runs, that its election gets other locks.
-func (i *incarnation) exchanged(e int) {
-	m := i.contests[e]
-	if m == nil || m.removed || i.p.between || i.member.Leaving() != "" {
+// exchanged tells the member, if it runs, that elections get other locks or settings.
+func (i *incarnation) exchanged(elections ...int) {
+	if i.p.between || i.member.Leaving() != "" {
 		return
 	}
-	m.removed = true
-	i.p.tell(fromTimer, i, member.Removed{ID: m.id, Why: machine.ReasonExchanged})
+	var in []member.Input
+	for _, e := range elections {
+		if m := i.contests[e]; m != nil && !m.removed {
+			if m.removed = true; m.leads() {
+				i.p.h.w.cov.saw(Exchanged)
+			}
+			in = append(in, member.Removed{ID: m.id, Why: machine.ReasonExchanged})
+		}
+	}
+	if len(in) > 0 {
+		i.p.tell(fromTimer, i, in...)
+	}
 }
 
 // give fills in which locks the member is to use for the election.
@@ -169,7 +178,7 @@ func (m *contest) give(s *member.Election) {
 		s.Lock, s.Locks = l.old.Name, storeOf(l.oldApart)
 	case m.stage == bothLocks:
 		s.MigrateFrom = &member.LockRef{Lock: l.old.Name, Locks: storeOf(l.oldApart)}
-		m.outer = &contest{i: m.i, election: e, name: l.old.Name, id: m.id, stage: m.stage}
+		m.outer = &contest{i: m.i, election: e, name: l.old.Name, id: m.id, stage: m.stage, settings: s.Settings}
 	}
 	m.name = s.Lock
 	if l.ranged {

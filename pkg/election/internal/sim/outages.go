@@ -19,10 +19,12 @@ var notOfAll = []Fault{WritesOut, ReadsOut, Partition, Outage, CutResumed, LockD
 // pickOutages decides which elections fail open. Terms of these elections are renewed by their records.
 func (w *world) pickOutages(rng *rand.Rand) {
 	w.outages = make([]machine.Outage, len(w.elections))
+	if w.silent() {
+		w.noise = min(w.noise, 0.05) // a lease of requests that are all lost has to be an outage
+	}
 	if w.options.Class != Outages {
 		return
 	}
-	w.noise = min(w.noise, 0.05)
 	for e := range w.outages {
 		if w.shared(e) {
 			continue
@@ -42,7 +44,7 @@ func (w *world) pickOutages(rng *rand.Rand) {
 }
 
 // outlasts is for how long the contest's terms go on in an outage.
-func (m *contest) outlasts() time.Duration { return m.i.p.h.w.outages[m.election].For }
+func (m *contest) outlasts() time.Duration { return m.settings.Outage.For }
 
 // silence is a time in which the store answered nobody.
 type silence struct{ from, to int64 }
@@ -90,13 +92,21 @@ func (w *world) surelyNoticed() time.Duration {
 // nobody could stop the work.
 func (w *world) excused(k *work) bool {
 	p, m := k.m.i.p, k.m
-	if w.options.Class != Outages || !p.dead && !p.paused {
+	if !w.silent() {
+		return false
+	}
+	halfway := w.changes.halfway(k.m.election, p.h.clock.when(m.committedSent))
+	if !p.dead && !p.paused && !halfway {
 		return false
 	}
 	t := m.timing()
 	valid, now := m.committedSent.Add(t.Validity()), p.h.clock.local(w.now)
-	if now < valid || k.until <= valid || k.until > valid.Add(t.Extension()) {
+	if now < valid || k.until <= valid || k.until > valid.Add(t.Extension()) && !halfway {
 		return false
+	}
+	if halfway {
+		w.cov.saw(OverlapHalfway)
+		return true
 	}
 	since := p.h.clock.when(m.committedSent)
 	silences := slices.DeleteFunc(slices.Clone(w.silences), func(s silence) bool { return s.to < since })
@@ -116,9 +126,9 @@ func (w *world) excused(k *work) bool {
 // happens says whether faults of this kind may happen in this run.
 func (w *world) happens(f Fault) bool {
 	switch {
-	case w.mixed && slices.Contains(notMixed, f):
+	case w.mixed && slices.Contains(notMixed, f), f == Silence && !w.silent():
 		return false
-	case w.options.Class == Outages:
+	case w.silent():
 		return !slices.Contains(notOfAll, f)
 	}
 	return true

@@ -24,10 +24,13 @@ const (
 	// PutBack: like Judged, but a stranger also puts locks back as they were in earlier terms. Only members that were shown the
 	// later term are held to know of it.
 	PutBack
+	// Settings: like Judged, but the settings of elections change while members run. In a third of the seeds the store falls silent,
+	// as in the class Outages.
+	Settings
 )
 
 // Classes are all classes, Judged first.
-var Classes = []Class{Judged, Restore, Rollouts, Moves, Outages, PutBack}
+var Classes = []Class{Judged, Restore, Rollouts, Moves, Outages, PutBack, Settings}
 
 func (c Class) String() string {
 	switch c {
@@ -43,6 +46,8 @@ func (c Class) String() string {
 		return "outages"
 	case PutBack:
 		return "putback"
+	case Settings:
+		return "settings"
 	}
 	return fmt.Sprintf("Class(%d)", int(c))
 }

@@ -86,6 +86,8 @@ type world struct {
 	denials *denials
 	// late is the plan for elections whose configuration comes late; nil in most runs.
 	late *late
+	// changes is the plan of changed settings; nil except in the class Settings.
+	changes *changes
 	// steering holds the plan of a rollout; it is nil except in the class Rollouts.
 	steering *steering
 
@@ -128,6 +130,7 @@ func newWorld(seed uint64, o Options) *world {
 	}
 	w.store.wholeSeconds = map[string]bool{}
 	w.share(rand.New(rand.NewPCG(seed, 0xd1b54a32d192ed03)))
+	w.changes = w.pickChanges(rand.New(rand.NewPCG(seed, 0x165667b19e3779f9)))
 	vary := rand.New(rand.NewPCG(seed, 0xaf251af3b0f025b5))
 	w.takes, w.varied = 0.9, vary.IntN(6) == 0
 	if w.varied {
@@ -223,6 +226,7 @@ func (w *world) begin() {
 		w.meddler.begin()
 	}
 	w.beginLate()
+	w.changes.begin()
 }
 
 func (w *world) run() {

@@ -28,7 +28,7 @@ const batch = 5000
 
 // shares says how many schedules of the class Judged run for each one of another class. Classes whose schedules take longer run
 // less often.
-var shares = map[sim.Class]uint64{sim.Restore: 10, sim.Moves: 20, sim.Outages: 20, sim.PutBack: 20, sim.Rollouts: 50}
+var shares = map[sim.Class]uint64{sim.Restore: 10, sim.Moves: 20, sim.Outages: 20, sim.PutBack: 20, sim.Settings: 20, sim.Rollouts: 50}
 
 // soak is what the file keeps.
 type soak struct {

@@ -106,6 +106,21 @@
 // only counted, since docs/ranges.md states it as the price: the member of a term that failed open
 // died or was frozen, and no silence was long enough to be noticed.
 //
+// # Settings
+//
+// In the class Settings operators change elections while members run, and give the change to one host after the other: what renews
+// terms, delays, policies, what a proof means, whether a new lock is waited for, and leaseDurations. Each of these changes in some seeds
+// only. A running member exchanges the election: it gives the old contest up, and takes part anew once that one owes nothing any more.
+// Often it exchanges several at once. A host whose process is dead, stopped or leaving keeps what it was given for later. The
+// leaseDuration of the document counts from the next process on. Some changes begin before the last one is out.
+//
+// In a third of the seeds elections also begin or cease to fail open. These seeds have the faults of the class Outages.
+//
+// Each contest is judged by the settings that it was given. All judges apply, and docs/reload.md and docs/death.md ask that members agree, so two
+// kinds of overlap are only counted: a member whose terms do not fail open took the lock beside a term that did, and saw no living holder
+// that says so; and a member without OnDeathLease took the lock before the end of what a dead member with OnDeathLease handed on. Ranges and sharing do not
+// change, and no election that is given OnDeathLease fails open by that.
+//
 // # Parents
 //
 // In half of the seeds all or some processes have a parent. When a process has died, its parent kills what it left

@@ -272,9 +272,6 @@ func (p *proc) kill(why string) {
 	p.h.proc = nil
 	p.h.w.logf(p.h.name, "killed: %s", why)
 	for _, m := range p.inc.contests {
-		if m != nil {
-			p.h.w.changes.closes(m)
-		}
 		if m != nil && m.work != nil {
 			p.h.w.judge.bequeath(m.work)
 			m.work.orphan()

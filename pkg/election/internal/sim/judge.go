@@ -334,6 +334,7 @@ func (j *judge) stored(m *contest, q *request) {
 			w.cov.saw(TakenThroughSession)
 		}
 		j.tokenStored(m, r)
+		w.changes.takes(q)
 		j.taken(m)
 		j.waited(m)
 		j.passOn(m)

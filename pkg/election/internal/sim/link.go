@@ -128,7 +128,9 @@ type request struct {
 
 	sent record.Instant
 	// restores is how often the store had been restored when the request was sent.
-	restores             int
+	restores int
+	// heldOpen: when the request was sent, its sender saw that the lock's holder lives, and that its term may fail open.
+	heldOpen             bool
 	carriedOut, answered int64
 	// entry and err are the store's answer, once it carried out the request.
 	entry lock.Entry
@@ -155,6 +157,7 @@ func (i *incarnation) send(do member.Send) {
 	if q.m == nil && q.record != nil && q.record.Holder == i.identity {
 		i.p.hears(q.name, q.record)
 	}
+	q.heldOpen = q.m != nil && q.purpose == machine.Take && q.m.heldOpen()
 	i.requests[do.Request] = q
 	w.judge.wrote(i, q.m, q.name)
 	w.at(i.p.h.clock.when(q.sent.Add(q.timeout)), func() { q.answer(lock.Entry{}, fmt.Errorf("%w: no answer in time", lock.ErrUnknown)) })

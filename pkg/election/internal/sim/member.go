@@ -275,11 +275,6 @@ func fieldsOf(line member.Log) map[string]any {
 // over is called when the member has ended: it owes the store nothing any more.
 func (i *incarnation) over() {
 	p, w := i.p, i.p.h.w
-	for _, m := range i.contests {
-		if m != nil {
-			w.changes.closes(m)
-		}
-	}
 	again, err := i.member.Again()
 	if err != nil {
 		panic(err)
@@ -311,7 +306,6 @@ func (i *incarnation) forgotten(id member.ID) {
 	for e, m := range i.contests {
 		if m != nil && m.id == id {
 			i.contests[e] = nil
-			h.w.changes.closes(m)
 			h.w.cov.saw(Removed)
 			if h.takesPart[e] {
 				i.p.tell(fromTimer, i, member.Elections{Added: []*member.Election{i.newContest(e).spec()}})

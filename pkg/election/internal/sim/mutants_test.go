@@ -50,7 +50,7 @@ func TestMutantsDie(t *testing.T) {
 		violation string
 		err       error
 	}
-	rows := slices.Concat(rows, deathRows, putBackRows)
+	rows := slices.Concat(rows, deathRows, putBackRows, settingsRows)
 	outcomes := make([]outcome, len(rows))
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -152,7 +152,7 @@ func TestRowsFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range slices.Concat(rows, deathRows, putBackRows) {
+	for _, m := range slices.Concat(rows, deathRows, putBackRows, settingsRows) {
 		if _, err := m.edit().Apply(root); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}

@@ -59,18 +59,23 @@ func TestSeeds(t *testing.T) {
 	if failed != nil {
 		t.Fatal(failed.Explain())
 	}
+	changed, _, failed := Sweep(1, n/10, Options{Class: Settings})
+	if failed != nil {
+		t.Fatal(failed.Explain())
+	}
 	rare, _, failed := Sweep(atARelease, 1, Options{Class: Judged})
 	if failed != nil {
 		t.Fatal(failed.Explain())
 	}
 	t.Logf("%d seeds in %v: %.0f seeds/s on %d cores, %.0f simulated seconds each; no violation", n, took.Round(time.Millisecond),
 		float64(n)/took.Seconds(), runtime.GOMAXPROCS(0), simulated/float64(n))
-	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all, %d with rollouts, %d with locks that move, %d with outages, and %d with locks put back; no violation", n/10, more, n/20, n/4, n/10, puts)
+	t.Logf("%d seeds with a restored store, %.0f simulated seconds in all, %d with rollouts, %d with locks that move, %d with outages, %d with locks put back, and %d with other settings; no violation", n/10, more, n/20, n/4, n/10, puts, n/10)
 	total.Add(restored)
 	total.Add(rolled)
 	total.Add(moved)
 	total.Add(silent)
 	total.Add(putBack)
+	total.Add(changed)
 	total.Add(rare)
 	t.Logf("coverage:\n%s", total)
 	if n < 150 {

@@ -60,7 +60,7 @@ type changes struct {
 	silences bool
 	// deaths says which elections change what a proof means.
 	deaths []bool
-	// unlike is when a member last took part in each election whose terms did not outlast an outage there.
+	// unlike is when a member last took the lock of each election whose terms did not outlast an outage there.
 	unlike []int64
 }
 
@@ -274,23 +274,28 @@ func (w *world) silent() bool {
 	return w.options.Class == Outages || w.changes != nil && w.changes.silences
 }
 
-// closes notes that a member takes part in an election whose terms do not outlast an outage there: docs/ranges.md promises nothing
-// until every member has the setting.
-func (c *changes) closes(m *contest) {
-	if c != nil && m.settings.Outage.Mode != machine.OutageFailOpen {
-		c.unlike[m.election] = c.w.now
+// takes notes that a member took the lock of an election whose terms do not outlast an outage there: docs/ranges.md promises nothing
+// until every member has the setting. Even such a member leaves a lock alone whose holder lives, as far as it sees, and says that its
+// term may fail open.
+func (c *changes) takes(q *request) {
+	if c != nil && q.m.settings.Outage.Mode != machine.OutageFailOpen && !q.heldOpen {
+		c.unlike[q.m.election] = c.w.now
 	}
 }
 
-// halfway says whether a member took part in the election since then, and its terms did not outlast an outage.
+// halfway says whether such a member took the lock since then.
 func (c *changes) halfway(e int, since int64) bool {
-	if c == nil {
+	return c != nil && c.unlike[e] > 0 && c.unlike[e] >= since
+}
+
+// heldOpen says whether the member sees that the lock's holder lives, and says that its term may fail open.
+func (m *contest) heldOpen() bool {
+	s, view := m.state(), m.i.member.View()
+	if m.i.p.h.w.changes == nil || s == nil || s.Lock.Owner != machine.Other || view == nil {
 		return false
 	}
-	for _, h := range c.w.hosts {
-		if h.proc != nil && h.proc.inc != nil && h.proc.inc.contests[e] != nil {
-			c.closes(h.proc.inc.contests[e])
-		}
-	}
-	return c.unlike[e] >= since && c.unlike[e] > 0
+	holder := s.Lock.Record.Holder
+	return slices.ContainsFunc(view.Peers, func(p machine.Peer) bool {
+		return p.Identity == holder && slices.Contains(p.Open, m.of())
+	})
 }

@@ -4,6 +4,7 @@ package sim
 var allTransitions = []string{
 	"claiming: lock claimed from a foreign holder",
 	"draining: better member is ready",
+	"draining: election exchanged",
 	"draining: election removed",
 	"draining: forced handover",
 	"draining: lock lost to another holder",
@@ -25,5 +26,5 @@ var allTransitions = []string{
 var (
 	rareTransitions = []string{"following: claim left to expire", "draining: another revision is preferred"}
 	rareFaults      = []Fault{LeftBlind, StrayReleased, HeldOn, TakenFromEnded, ForeignStole, OverlapByTheft, BlankedByForeign,
-		BuriedOnWord, BuriedHalfDead, BuriedAlive, OverlapByWord}
+		BuriedOnWord, BuriedHalfDead, BuriedAlive, OverlapByWord, OverlapHalfway}
 )

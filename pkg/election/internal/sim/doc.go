@@ -118,8 +118,8 @@
 //
 // Each contest is judged by the settings that it was given. All judges apply, and docs/reload.md and docs/death.md ask that members agree, so two
 // kinds of overlap are only counted: a member whose terms do not fail open took the lock beside a term that did, and saw no living holder
-// that says so; and a member without OnDeathLease took the lock before the end of what a dead member with OnDeathLease handed on. Ranges and sharing do not
-// change, and no election that is given OnDeathLease fails open by that.
+// that says so; and a member without OnDeathLease took the lock before the end of what a dead member with OnDeathLease handed on. Ranges, locks and
+// sharing do not change.
 //
 // # Parents
 //

@@ -30,6 +30,9 @@ func seedsToRun(t *testing.T) uint64 {
 // another one.
 const atARelease = 3027
 
+// halfWay is a seed of the class Settings in which a member takes a lock beside a term that fails open, since it does not know of that.
+const halfWay = 430
+
 func TestSeeds(t *testing.T) {
 	n := seedsToRun(t)
 	start := time.Now()
@@ -63,6 +66,10 @@ func TestSeeds(t *testing.T) {
 	if failed != nil {
 		t.Fatal(failed.Explain())
 	}
+	unaware, _, failed := Sweep(halfWay, 1, Options{Class: Settings})
+	if failed != nil {
+		t.Fatal(failed.Explain())
+	}
 	rare, _, failed := Sweep(atARelease, 1, Options{Class: Judged})
 	if failed != nil {
 		t.Fatal(failed.Explain())
@@ -76,6 +83,7 @@ func TestSeeds(t *testing.T) {
 	total.Add(silent)
 	total.Add(putBack)
 	total.Add(changed)
+	total.Add(unaware)
 	total.Add(rare)
 	t.Logf("coverage:\n%s", total)
 	if n < 150 {

@@ -26,5 +26,5 @@ var allTransitions = []string{
 var (
 	rareTransitions = []string{"following: claim left to expire", "draining: another revision is preferred"}
 	rareFaults      = []Fault{LeftBlind, StrayReleased, HeldOn, TakenFromEnded, ForeignStole, OverlapByTheft, BlankedByForeign,
-		BuriedOnWord, BuriedHalfDead, BuriedAlive, OverlapByWord, OverlapHalfway}
+		BuriedOnWord, BuriedHalfDead, BuriedAlive, OverlapByWord}
 )

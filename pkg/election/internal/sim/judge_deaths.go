@@ -28,6 +28,7 @@ type handedOn struct {
 	identity string
 	until    int64
 	token    record.Token
+	work     *work
 	// passed: a member without OnDeathLease took the lock since, which docs/death.md allows it.
 	passed bool
 }
@@ -88,7 +89,7 @@ func (j *judge) waited(m *contest) {
 func (j *judge) bequeath(k *work) {
 	e := k.m.election
 	if k.on && k.m.settings.OnDeath == machine.OnDeathLease {
-		j.handedOn[e] = append(j.handedOn[e], &handedOn{k.m.i.identity, k.m.i.p.h.clock.when(k.until), k.token, false})
+		j.handedOn[e] = append(j.handedOn[e], &handedOn{k.m.i.identity, k.m.i.p.h.clock.when(k.until), k.token, k, false})
 	}
 }
 
@@ -101,6 +102,7 @@ func (j *judge) besideHandedOn(k *work) {
 	for _, o := range j.handedOn[e] {
 		switch {
 		case o.identity == k.m.i.identity || k.m.unknowing(o.identity, o.token), o.passed:
+		case w.now < o.until && w.excused(o.work): // its term failed open, and members do not agree on that yet
 		case w.now < o.until:
 			w.violate("rule proof-not-patience", "%s: %s begins %v before the end of what %s handed on", w.elections[e], k.m.i.identity, time.Duration(o.until-w.now), o.identity)
 		case j.members[o.identity].proved:

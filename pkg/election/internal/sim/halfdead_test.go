@@ -79,7 +79,7 @@ func TestAFalseWordIsSeen(t *testing.T) {
 			w := newWorld(1, Options{Class: Judged})
 			w.now = int64(w.timing.LeaseDuration)
 			w.hosts[0].accepts = []record.Proof{record.ProofOperator}
-			i := &incarnation{p: &proc{h: w.hosts[0], dead: true}, identity: "h0_00000001"}
+			i := &incarnation{p: &proc{h: w.hosts[0], dead: true}, identity: "h0_00000001", timing: w.hosts[0].timing}
 			w.judge.joined(i)
 			w.judge.members[i.identity].sessionUID = "uid"
 			p := &speaker{s: &words{w: w}, name: "s", death: record.Death{Proof: record.ProofOperator, Identity: i.identity}, saidAt: 1, begunAt: 1}

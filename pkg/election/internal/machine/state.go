@@ -113,8 +113,9 @@ func Initial() State {
 func Continued(beat uint64, disowned record.Disowned, unshown Unshown) State {
 	s := Initial()
 	s.writes.last = beat
+	s.Lock.shared = unshown.shared
 	l, last := &s.Lock, unshown.last
-	l.shared, l.shown, l.streamed, l.shownForeign, l.duration = unshown.shared, last.shown, last.version, last.shownForeign, last.duration
+	l.shown, l.streamed, l.shownForeign, l.duration = last.shown, last.version, last.shownForeign, last.duration
 	if f := (foreign{suspects: slices.Clone(unshown.suspects), heard: unshown.heard, robbed: unshown.robbed}); !f.isNothing() {
 		s.foreign = &f
 	}

@@ -152,7 +152,7 @@ var putBackRows = []row{
 	{
 		name: "put-back/forgotten-with-the-contest", rule: "loss-is-definite: another configuration, or another incarnation, goes on waiting for the member that it saw",
 		file: "pkg/election/internal/member/places.go",
-		old:  "		m.unshown[c.lock] = unshown{u, m.partOf(c)}\n",
+		old:  "	m.unshown[c.lock] = unshown{c.state.Unshown(), m.partOf(c)}\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestATermThatIsPutBackIsRemembered",
 	},

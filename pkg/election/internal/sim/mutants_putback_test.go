@@ -19,8 +19,8 @@ var putBackRows = []mutant{
 	},
 	{
 		name: "put-back-unseen", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 1100,
-		old: "	s.putBackUnseen(e)\n",
-		new: "",
+		old: "	s.unheard() // a claim may be a new one from the same elector\n	s.missedForeign(e)\n	s.putBackUnseen(e)\n",
+		new: "	s.unheard()\n	s.missedForeign(e)\n",
 	},
 	{
 		name: "put-back-unseen-behind-a-read", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 2700,

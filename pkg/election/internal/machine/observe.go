@@ -123,12 +123,14 @@ func (s *step) missed(e Observed) {
 }
 
 // continues: the first sight of a machine that continues another one is like a list after a break. What an earlier claim told us still
-// counts: nobody has stopped since.
+// counts: nobody has stopped since. A record of our own is a stray or what we disowned, which we release or take back at once.
 func (s *step) continues(e Observed) {
-	if k := &s.Lock; k.streamed != (record.Version{}) && k.streamed != e.Version {
-		s.missedForeign(e)
-		s.putBackUnseen(e)
+	k := &s.Lock
+	if k.streamed == (record.Version{}) || k.streamed == e.Version || s.ownerOf(e.Record, e.Version.UID) == Mine {
+		return
 	}
+	s.missedForeign(e)
+	s.putBackUnseen(e)
 }
 
 // wonder paces writes if a sight shows the object unchanged although the store rejected a write that was

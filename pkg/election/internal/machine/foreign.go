@@ -107,16 +107,22 @@ type Unshown struct {
 
 // last is what the stream showed last of a lock, and the last duration that counted.
 type last struct {
-	shown        *record.Record
-	version      record.Version
-	shownForeign bool
-	duration     time.Duration
+	shown    *record.Record
+	version  record.Version
+	duration time.Duration
 }
 
-// Unshown is what a machine that continues this one has to know.
+// Unshown is what a machine that continues this one has to know. It outlives the contest, so it leaves out the parts of the record that
+// take room and that no machine reads.
 func (s *State) Unshown() Unshown {
 	l := &s.Lock
-	return Unshown{s.foreign.suspects, s.foreign.heard, s.foreign.robbed, l.shared, last{l.shown, l.streamed, l.shownForeign, l.duration}}
+	known := last{version: l.streamed, duration: l.duration}
+	if l.shown != nil {
+		shown := *l.shown
+		shown.History, shown.Rest = nil, nil
+		known.shown = &shown
+	}
+	return Unshown{s.foreign.suspects, s.foreign.heard, s.foreign.robbed, l.shared, known}
 }
 
 // robbedUntil is until when a member that a stranger or a foreign elector robbed may be at work; zero for nobody.

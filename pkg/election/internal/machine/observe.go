@@ -123,14 +123,18 @@ func (s *step) missed(e Observed) {
 }
 
 // continues: the first sight of a machine that continues another one is like a list after a break. What an earlier claim told us still
-// counts: nobody has stopped since. A record of our own is a stray or what we disowned, which we release or take back at once.
+// counts: nobody has stopped since. A record of our own is mostly a stray, or what we disowned: we release it, or take it back, at once,
+// unless it was put back in place of what the stream had shown.
 func (s *step) continues(e Observed) {
 	k := &s.Lock
-	if k.streamed == (record.Version{}) || k.streamed == e.Version || s.ownerOf(e.Record, e.Version.UID) == Mine {
-		return
+	switch {
+	case k.streamed == (record.Version{}), k.streamed == e.Version:
+	case s.ownerOf(e.Record, e.Version.UID) != Mine:
+		s.missedForeign(e)
+		s.putBackUnseen(e)
+	case k.shown != nil && k.shown.Bound() && isPutBack(k.shown, e.Record):
+		s.undone(k.duration)
 	}
-	s.missedForeign(e)
-	s.putBackUnseen(e)
 }
 
 // wonder paces writes if a sight shows the object unchanged although the store rejected a write that was

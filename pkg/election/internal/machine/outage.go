@@ -58,12 +58,15 @@ func (s *step) failOpen(stopAt record.Instant) record.Instant {
 	return stopAt
 }
 
-// silentAt is from when on we take the store to be silent: a quarter of a renewInterval after the first request
-// since it last answered a write, or sooner if the term must stop before that. A term whose driver was held up may be
-// nearly over although nobody has asked the store since its last answer. Then it asks first.
+// silentAt is from when on we take the store to be silent: a quarter of a renewInterval after the first write
+// since it last answered one, or sooner if the term must stop before that. A term whose driver was held up may be
+// nearly over although nobody has asked the store since its last answer. Then it asks first, once no read is under way.
 func (s *step) silentAt(stopAt record.Instant) record.Instant {
 	asked := s.writes.silentSince
 	if asked == 0 {
+		if s.writes.reading {
+			return stopAt
+		}
 		asked = max(s.now, s.writableAt()) // then the next renewal goes out
 	}
 	return asked.Add(max(0, min(s.cfg.Timing.RenewInterval/4, stopAt.Sub(asked)/2)))

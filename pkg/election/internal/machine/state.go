@@ -114,8 +114,7 @@ func Continued(beat uint64, disowned record.Disowned, unshown Unshown) State {
 	s := Initial()
 	s.writes.last = beat
 	s.Lock.shared = unshown.shared
-	l, last := &s.Lock, unshown.last
-	l.shown, l.streamed, l.shownForeign, l.duration = last.shown, last.version, last.shownForeign, last.duration
+	s.Lock.shown, s.Lock.streamed, s.Lock.duration = unshown.last.shown, unshown.last.version, unshown.last.duration
 	if f := (foreign{suspects: slices.Clone(unshown.suspects), heard: unshown.heard, robbed: unshown.robbed}); !f.isNothing() {
 		s.foreign = &f
 	}

@@ -17,6 +17,20 @@ var putBackRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "put-back/our-own-during-a-reload", rule: "unknown-is-waited-out: a reloaded election takes nothing back that another held meanwhile",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "k.shown.Bound() && isPutBack(k.shown, e.Record):",
+		new:  "false:",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
+		name: "put-back/lease-forgotten-in-a-reload", rule: "unknown-is-waited-out: whom a member saw last is waited for by that one's lease, after a reload, too",
+		file: "pkg/election/internal/machine/state.go",
+		old:  "unshown.last.version, unshown.last.duration\n",
+		new:  "unshown.last.version, 0\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "put-back/is-disowned-too-soon", rule: "loss-is-definite: what was put back frees nothing while the other holder may be at work",
 		file: "pkg/election/internal/machine/sessions.go",
 		old:  " || s.now < s.foreign.robbedUntil() {",

@@ -17,6 +17,13 @@ var weatherRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "outage/asks-while-it-reads", rule: "open-until-a-no: while a read is under way no write asks, so the term waits for the answer",
+		file: "pkg/election/internal/machine/outage.go",
+		old:  "		if s.writes.reading {\n			return stopAt\n		}\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "outage/answered-reads-are-answers", rule: "open-until-a-no: where writes hang, a store that answers reads is silent all the same",
 		file: "pkg/election/internal/machine/step.go",
 		old:  "			s.writes.reading = false\n		} else {",

@@ -23,6 +23,11 @@ var putBackRows = []mutant{
 		new: "	s.unheard()\n	s.missedForeign(e)\n",
 	},
 	{
+		name: "put-back-during-a-reload", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 1100,
+		old: "		s.continues(e)\n",
+		new: "",
+	},
+	{
 		name: "put-back-unseen-behind-a-read", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 2700,
 		old: "	case (l.Version != e.Version || l.Owner == Other) && isNoLater(l.Record, r):\n",
 		new: "",

@@ -69,7 +69,7 @@ func (w *world) putBackAs(name string, r *record.Record) bool {
 		uid = fmt.Sprintf("uid%d", w.store.created)
 	}
 	for _, f := range w.electors {
-		if f.run != nil && specOf(r) == f.run.raw {
+		if f.run != nil && w.elections[f.election] == name && specOf(r) == f.run.raw {
 			return false // to this elector the lock looks as if nobody had renewed it meanwhile
 		}
 	}

@@ -71,7 +71,11 @@ func New(client coreclient.ConfigMapsGetter, namespace, group string, byDefault 
 	}
 }
 
-// Watch implements election.Preferences. It never gives up: if the default source gives up, the
+// unsynced is the default before its source has said anything.
+var unsynced = record.Preferred{State: record.PreferredNotSynced}
+
+// Watch implements election.Preferences. What the plan says of drains and pauses counts before the default is known;
+// nothing moves to another revision before both are known. Watch never gives up: if the default source gives up, the
 // default's last value stays. Watch must not be called again before it has returned.
 func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	var wg sync.WaitGroup
@@ -87,15 +91,19 @@ func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) e
 		l.last = *sight.Plan
 	}
 	wg.Go(func() { s.object.Follow(ctx, l) })
-	last := ""
+	last := unsynced.Digest() // members begin with it
 	for {
 		sight, changed := s.Sight()
 		var ends time.Time
-		if sight.Plan != nil && sight.Default != nil {
+		if sight.Plan != nil {
 			plan := sight.Plan.At(s.clock.Wall())
 			ends = plan.Ends()
+			byDefault := sight.Default
+			if byDefault == nil {
+				byDefault = unsynced // drains and pauses count all the same
+			}
 			// Most changes of the plan report progress and concern no election.
-			if next := Combine(plan, sight.Default); next.Digest() != last {
+			if next := Combine(plan, byDefault); next.Digest() != last {
 				last = next.Digest()
 				deliver(next)
 			}

@@ -137,7 +137,7 @@ func TestMalformedAtFirst(t *testing.T) {
 	b.next(want{"a": {State: record.PreferredNotSynced}})
 }
 
-// TestNothingBeforeBoth checks that the source delivers nothing before it knows both the plan and the
+// TestNothingBeforeBoth checks that no election prefers a revision before the source knows both the plan and the
 // default.
 func TestNothingBeforeBoth(t *testing.T) {
 	b := newBench(t, newRealm(t))
@@ -145,6 +145,25 @@ func TestNothingBeforeBoth(t *testing.T) {
 	b.Quiet()
 	b.byDefault <- blue
 	b.next(want{"a": blue})
+}
+
+// TestWordsBeforeTheDefault checks that a pause and a drain count for a member whose default source is silent.
+func TestWordsBeforeTheDefault(t *testing.T) {
+	b := newBench(t, newRealm(t))
+	b.edit(t, func(p *rollout.Plan) (err error) {
+		if *p, err = p.Stand(rollout.Standstill{At: rollout.At(time.Now()), Until: rollout.At(time.Now().Add(time.Hour)), NoTakeover: true}); err != nil {
+			return err
+		}
+		*p, err = p.Drain(rollout.Drain{Member: "m1", At: rollout.At(time.Now())})
+		return err
+	})
+	b.Says(changed)
+	said := record.Preferred{State: record.PreferredNotSynced, Drained: "m1", Paused: true, NoTakeover: true}
+	b.next(want{"a": said})
+	said.State, said.Revision = record.PreferredSet, "blue"
+	b.byDefault <- blue
+	b.next(want{"a": said})
+	b.Quiet()
 }
 
 // TestDefaultGivesUp checks that the last value of a default source that gives up stays, and that the

@@ -166,7 +166,7 @@ func (e *environment) exchange(name string) {
 	if name != "" {
 		e.cfg.Member.Identity = identity(name)
 	}
-	e.state = Continued(e.state.LastBeat(), record.Disowned{}, e.state.Unshown())
+	e.state = Continued(e.state.LastBeat(), record.Disowned{}, e.state.Unshown(e.cfg, e.now))
 	e.pending, e.wake = nil, 0
 }
 

@@ -80,7 +80,9 @@ func (s *step) wonBack() {
 // worksUntil notes that a member of ours, from which a stranger or a foreign elector took the lock, may be at work until the
 // instant at.
 func (s *step) worksUntil(at record.Instant) {
-	s.foreigners().robbed = max(s.foreign.robbed, at)
+	if s.now < at {
+		s.foreigners().robbed = max(s.foreign.robbed, at)
+	}
 }
 
 // worked forgets the wait that putBack set, once it is over, while the lock is another's. Thousands of machines see a lock taken by
@@ -96,7 +98,7 @@ func (s *step) worked() {
 }
 
 // Unshown is what a machine knows of a lock that its successor would not learn from the lock itself: who may be at work under it, and
-// what the stream showed last. A first list that shows the latter again may hide a term.
+// what the lock was when we saw it last. A first list that shows the latter again may hide a term.
 type Unshown struct {
 	suspects []suspect
 	heard    heard
@@ -105,24 +107,45 @@ type Unshown struct {
 	last     last
 }
 
-// last is what the stream showed last of a lock, and the last duration that counted.
+// last is what a lock was when the stream, a reply or a read showed it last, and the last duration that counted.
 type last struct {
 	shown    *record.Record
 	version  record.Version
 	duration time.Duration
 }
 
-// Unshown is what a machine that continues this one has to know. It outlives the contest, so it leaves out the parts of the record that
-// take room and that no machine reads.
-func (s *State) Unshown() Unshown {
-	l := &s.Lock
-	known := last{version: l.streamed, duration: l.duration}
-	if l.shown != nil {
-		shown := *l.shown
-		shown.History, shown.Rest = nil, nil
-		known.shown = &shown
+// Unshown is what a machine that continues this one has to know.
+func (s *State) Unshown(c Config, now record.Instant) Unshown {
+	l, robbed := &s.Lock, s.foreign.robbed
+	if gone := newStep(c, *s, now); l.Seen && gone.unowned() {
+		robbed = max(robbed, gone.membersGone()) // a stranger may put a record back before the next machine sees that there is no owner
 	}
-	return Unshown{s.foreign.suspects, s.foreign.heard, s.foreign.robbed, l.shared, known}
+	known := last{outlives(l.shown), l.streamed, l.duration}
+	if l.Record != nil && l.Version.Revision > l.streamed.Revision {
+		known.shown, known.version = outlives(l.Record), l.Version // by a reply or a read, which the stream has yet to show
+	}
+	return Unshown{s.foreign.suspects, s.foreign.heard, robbed, l.shared, known}
+}
+
+// After is what is known once the stream has shown the lock as r, while no machine is there for it. What was put back in place of
+// what we know changes nothing: the first list that a machine gets is compared with the latest term.
+func (u Unshown) After(r *record.Record, v record.Version) Unshown {
+	was := u.last.shown
+	if r == nil || !r.Bound() || was != nil && was.Bound() && isPutBack(was, r) {
+		return u
+	}
+	u.last = last{outlives(r), v, r.Mark.Duration}
+	return u
+}
+
+// outlives leaves out the parts of a record that take room and that no machine reads: what is kept of it outlives the contest.
+func outlives(r *record.Record) *record.Record {
+	if r == nil {
+		return nil
+	}
+	kept := *r
+	kept.History, kept.Rest = nil, nil
+	return &kept
 }
 
 // robbedUntil is until when a member that a stranger or a foreign elector robbed may be at work; zero for nobody.

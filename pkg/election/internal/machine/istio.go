@@ -36,8 +36,13 @@ func (s *step) stealsUntil(since record.Instant) record.Instant {
 // instant from which on it may be taken.
 func (s *step) leftToIstio(free record.Instant) record.Instant {
 	l := s.Lock
-	if !s.preferredElsewhere() || l.Owner == Foreign {
+	switch {
+	case l.Owner == Foreign:
 		return 0 // they may steal a claimed lock: nobody works on it
+	case s.cfg.Foreign.Sharing == SharedWithIstio && s.cfg.Preferred.State == record.PreferredNotSynced:
+		return s.stealsUntil(free) // whoever of them is preferred takes it meanwhile
+	case !s.preferredElsewhere():
+		return 0
 	}
 	key := l.Record.HolderKey
 	if l.Record.Bound() {

@@ -20,12 +20,9 @@ func (s *step) putBack(r *record.Record, owner Owner) {
 	switch {
 	case owner == Unowned && !s.ofUnknownSession(r) && (s.cfg.Bootstrap != BootstrapImmediate || !r.Untouched()):
 		// A wait of its own begins, or goes on.
-	case l.Owner == Nobody && s.cfg.Bootstrap == BootstrapImmediate:
 	case s.takes(r):
-	case l.Owner == Nobody, l.Owner == Unowned && !s.ofUnknownSession(l.Record):
-		if at := s.membersGone(); s.now < at { // whatever takes its place, the wait goes on
-			s.worksUntil(at)
-		}
+	case s.unowned():
+		s.worksUntil(s.membersGone()) // whatever takes its place, the wait goes on
 		s.suspectUnknown(l.since)
 	case l.Record == nil || l.Owner == Foreign || !isPutBack(l.Record, r):
 	case l.Owner == Other || l.Owner == Unowned:
@@ -80,6 +77,12 @@ func (s *step) isOurLast(r *record.Record, v record.Version) bool {
 // isNoLater says whether r, which is bound, shows the beat of before, or was put back in place of it.
 func isNoLater(before, r *record.Record) bool {
 	return before != nil && before.Bound() && (sameBeat(before, r) || isPutBack(before, r))
+}
+
+// unowned says whether the lock has no owner that we could name, and may have lost one.
+func (s *step) unowned() bool {
+	l := &s.Lock
+	return l.Owner == Nobody && s.cfg.Bootstrap != BootstrapImmediate || l.Owner == Unowned && !s.ofUnknownSession(l.Record)
 }
 
 // membersGone is when no member of ours can be at work any more that held a lock which has no owner, and needs no session that we

@@ -155,9 +155,7 @@ func (s *step) sessionGone(r *record.Record) {
 	if !r.ThroughSession() {
 		return
 	}
-	if at := s.View.Sessions[r.Mark.Session].robbedUntil(r.Holder); s.now < at {
-		s.worksUntil(at)
-	}
+	s.worksUntil(s.View.Sessions[r.Mark.Session].robbedUntil(r.Holder))
 }
 
 // sessionsCaughtUp says whether the sessions that we know are at least as new as the record. We may know an earlier

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -100,5 +101,14 @@ func (m *Member) keepUnshown(c *contest) {
 			delete(m.unshown, name)
 		}
 	}
-	m.unshown[c.lock] = unshown{c.state.Unshown(), m.partOf(c)}
+	m.unshown[c.lock] = unshown{c.state.Unshown(c.config(), m.now), m.partOf(c)}
+}
+
+// showsGivenUp notes what the stream shows of a lock that we gave up: a later contest, or the next incarnation, may be shown an earlier
+// term that a stranger put back.
+func (m *Member) showsGivenUp(name lockName, e lock.Entry) {
+	if kept, is := m.unshown[name]; is {
+		kept.Unshown = kept.After(e.Record, e.Version)
+		m.unshown[name] = kept
+	}
 }

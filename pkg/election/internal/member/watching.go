@@ -346,6 +346,7 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	c := s.byLock[e.Name]
 	if c == nil {
 		m.takenOver(s, e)
+		m.showsGivenUp(lockName{s.store, e.Name}, e)
 		c = m.stray(s, e)
 	}
 	if c != nil && c.mayHear(s, by) {

@@ -5,13 +5,20 @@ var steeringRows = []row{
 	{
 		name: "steering/default-before-plan", rule: "nothing is preferred before both sources have spoken",
 		file: "pkg/revisions/steering/source.go",
-		old:  "		if sight.Plan != nil && sight.Default != nil {\n",
+		old:  "		if sight.Plan != nil {\n",
 		new: `		if sight.Plan == nil {
 			sight.Plan = &rollout.Plan{}
 		}
 		if sight.Default != nil {
 `,
 		pkg: "pkg/revisions/steering", test: "TestNothingBeforeThePlan",
+	},
+	{
+		name: "steering/words-wait-for-the-default", rule: "drains and pauses count while the default source is silent",
+		file: "pkg/revisions/steering/source.go",
+		old:  "		if sight.Plan != nil {\n",
+		new:  "		if sight.Plan != nil && sight.Default != nil {\n",
+		pkg:  "pkg/revisions/steering", test: "TestWordsBeforeTheDefault",
 	},
 	{
 		name: "steering/malformed-forgets", rule: "what cannot be read leaves the last value",

@@ -213,7 +213,7 @@ var losses = []machine.Reason{machine.ReasonLost, machine.ReasonCorrupt, machine
 func (j *judge) changed(e lock.Entry) {
 	j.noteBeat(e)
 	if j.w.electionOf(e.Name) >= 0 {
-		j.liveness.said(e.Name, e.Record)
+		j.said(e.Name, e.Record)
 	}
 	if m, r := j.taker[e.Name], e.Record; m != nil && (r == nil || !r.Bound() || r.Holder != m.i.identity || r.Token != m.takenToken) {
 		m.undisturbed = false

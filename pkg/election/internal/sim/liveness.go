@@ -50,17 +50,23 @@ func (w *world) strangersWait() time.Duration {
 
 // said notes how long the elector that is not ours may hold the lock of that name, by the record that is stored now.
 // The duration may be that of a claim of ours over which a stranger wrote a foreign name. A member remembers it until one
-// of us holds the lock, although the lock is deleted and made anew.
-func (l *liveness) said(lock string, r *record.Record) {
-	switch {
+// of us that lives holds the lock, although the lock is deleted and made anew.
+func (j *judge) said(lock string, r *record.Record) {
+	switch l := &j.liveness; {
 	case r == nil:
 	case r.Holder != "" && !record.OurForm(r.Holder):
 		l.foreign[lock] = max(l.foreign[lock], r.Duration)
 	case r.Claim != nil:
 		l.foreign[lock] = max(l.foreign[lock], r.Claim.Duration)
-	case held(r):
+	case held(r) && j.lives(r.Holder):
 		l.foreign[lock] = 0
 	}
+}
+
+// lives says whether the incarnation with that identity goes on.
+func (j *judge) lives(identity string) bool {
+	f := j.members[identity]
+	return f != nil && !f.i.p.dead && f.i.p.inc == f.i
 }
 
 // preferenceBound is how long the leader may stay although it sees a living, proven, ready member that it
@@ -203,8 +209,7 @@ func (j *judge) lookForBetter(e int) {
 	who := ""
 	if m != nil && !m.passedOver && !w.locks[e].moves() {
 		for _, p := range m.i.member.View().Peers {
-			alive := j.members[p.Identity]
-			if alive == nil || alive.i.p.dead || alive.i.p.inc != alive.i || alive.i.member.Leaving() != "" {
+			if !j.lives(p.Identity) || j.members[p.Identity].i.member.Leaving() != "" {
 				continue
 			}
 			if m.i.now() < m.state().FailedUntil(p.Identity, m.timing()) {
@@ -241,7 +246,7 @@ func (j *judge) lookAtDirectories(bound time.Duration) {
 		}
 		seen := 0
 		for _, p := range h.proc.inc.member.View().Peers {
-			if f := j.members[p.Identity]; f != nil && !f.i.p.dead && f.i.p.inc == f.i {
+			if j.lives(p.Identity) {
 				seen++
 			}
 		}

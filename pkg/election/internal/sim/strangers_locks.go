@@ -74,9 +74,8 @@ func (w *world) putBackAs(name string, r *record.Record) bool {
 		}
 	}
 	w.logf("world", "%s: a stranger puts back what %q wrote with token %d", name, r.Holder, r.Token)
-	again, foreign := *r, w.judge.liveness.foreign[name]
+	again := *r
 	w.store.commit(w.now, name, &again, uid)
-	w.judge.liveness.foreign[name] = max(foreign, w.judge.liveness.foreign[name]) // if the copy frees the lock, members remember the elector
 	w.judge.putBackAt[name] = w.store.revision
 	w.judge.beats[name].byRecord = false // it is no beat of its holder
 	return true

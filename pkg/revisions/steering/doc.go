@@ -6,7 +6,7 @@
 // A Source follows it by name, and the default source, and delivers what follows from both. Each
 // keeps its last value while it cannot be read or its value is unusable; Source.Freshness and
 // Source.Default say how old that value is. Until both have said something, nothing is preferred
-// and nothing moves. A missing ConfigMap means neither pins nor a rollout.
+// and nothing moves; drains and pauses count as soon as the plan is known. A missing ConfigMap means neither pins nor a rollout.
 //
 // A program that uses the library and should obey pins, drains, pauses and handovers has a Source as its
 // election.Config.Preferences; without one it obeys none of them. Rollouts also need a driver (package controller), as

@@ -71,11 +71,11 @@ func New(client coreclient.ConfigMapsGetter, namespace, group string, byDefault 
 	}
 }
 
-// unsynced is the default before its source has said anything.
-var unsynced = record.Preferred{State: record.PreferredNotSynced}
+// notSynced is what the default source says before it has answered.
+var notSynced = record.Preferred{State: record.PreferredNotSynced}
 
-// Watch implements election.Preferences. What the plan says of drains and pauses counts before the default is known;
-// nothing moves to another revision before both are known. Watch never gives up: if the default source gives up, the
+// Watch implements election.Preferences. Drains and pauses count once we know the plan. Until we know the default too, pins and the
+// rollout do not count, and nothing moves to a better member. Watch never gives up: if the default source gives up, the
 // default's last value stays. Watch must not be called again before it has returned.
 func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	var wg sync.WaitGroup
@@ -91,7 +91,7 @@ func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) e
 		l.last = *sight.Plan
 	}
 	wg.Go(func() { s.object.Follow(ctx, l) })
-	last := unsynced.Digest() // members begin with it
+	last := notSynced.Digest() // a member begins with this preference, so we need not deliver it
 	for {
 		sight, changed := s.Sight()
 		var ends time.Time
@@ -100,7 +100,7 @@ func (s *Source) Watch(ctx context.Context, deliver func(election.Preference)) e
 			ends = plan.Ends()
 			byDefault := sight.Default
 			if byDefault == nil {
-				byDefault = unsynced // drains and pauses count all the same
+				byDefault = notSynced // drains and pauses count all the same
 			}
 			// Most changes of the plan report progress and concern no election.
 			if next := Combine(plan, byDefault); next.Digest() != last {

@@ -25,7 +25,7 @@ type foreign struct {
 	// claimsLost counts the claims that a foreign elector overwrote since our last term.
 	claimsLost int
 	// robbed: a foreign elector took the lock from a member of ours without waiting, or a stranger put an earlier record in place
-	// of that member's. robbed is until when that member may be at work.
+	// of that member's, or the lock lost its owner. robbed is until when that member may be at work.
 	robbed record.Instant
 	// outrankedSince is when we began to outrank the live foreign holder; zero while we do not.
 	outrankedSince record.Instant
@@ -77,8 +77,8 @@ func (s *step) wonBack() {
 	}
 }
 
-// worksUntil notes that a member of ours, from which a stranger or a foreign elector took the lock, may be at work until the
-// instant at.
+// worksUntil notes that a member of ours that lost its lock to a stranger, a foreign elector or a deletion may be at work until the
+// instant at. It ignores an instant that is past.
 func (s *step) worksUntil(at record.Instant) {
 	if s.now < at {
 		s.foreigners().robbed = max(s.foreign.robbed, at)
@@ -107,39 +107,42 @@ type Unshown struct {
 	last     last
 }
 
-// last is what a lock was when the stream, a reply or a read showed it last, and the last duration that counted.
+// last is the latest version of a lock that the stream, a reply or a read showed, and the duration that counted then.
 type last struct {
 	shown    *record.Record
 	version  record.Version
 	duration time.Duration
 }
 
-// Unshown is what a machine that continues this one has to know.
+// Unshown returns what a machine that continues this one at the instant now has to know. c is the configuration of the contest that ends.
 func (s *State) Unshown(c Config, now record.Instant) Unshown {
-	l, robbed := &s.Lock, s.foreign.robbed
-	if gone := newStep(c, *s, now); l.Seen && gone.unowned() {
-		robbed = max(robbed, gone.membersGone()) // a stranger may put a record back before the next machine sees that there is no owner
+	// A stranger may put a record back before the next machine sees that the lock has no owner.
+	ended := newStep(c, *s, now)
+	if ended.Lock.Seen && ended.withoutOwner() {
+		ended.worksUntil(ended.membersGone())
 	}
-	known := last{outlives(l.shown), l.streamed, l.duration}
+	l := &ended.Lock
+	known := last{trimmed(l.shown), l.streamed, l.duration}
+	// A reply or a read showed a version that the stream has yet to show.
 	if l.Record != nil && l.Version.Revision > l.streamed.Revision {
-		known.shown, known.version = outlives(l.Record), l.Version // by a reply or a read, which the stream has yet to show
+		known.shown, known.version = trimmed(l.Record), l.Version
 	}
-	return Unshown{s.foreign.suspects, s.foreign.heard, robbed, l.shared, known}
+	return Unshown{ended.foreign.suspects, ended.foreign.heard, ended.foreign.robbed, l.shared, known}
 }
 
-// After is what is known once the stream has shown the lock as r, while no machine is there for it. What was put back in place of
-// what we know changes nothing: the first list that a machine gets is compared with the latest term.
-func (u Unshown) After(r *record.Record, v record.Version) Unshown {
-	was := u.last.shown
-	if r == nil || !r.Bound() || was != nil && was.Bound() && isPutBack(was, r) {
+// Shown returns what we know once the stream shows the lock as r and no machine follows it. An earlier record that a stranger put back
+// changes nothing: the next machine must compare its first list with the latest term that we saw. Nor does a deleted lock, or a record
+// that is not bound.
+func (u Unshown) Shown(r *record.Record, v record.Version) Unshown {
+	if r == nil || !r.Bound() || isPutBackOver(u.last.shown, r) {
 		return u
 	}
-	u.last = last{outlives(r), v, r.Mark.Duration}
+	u.last = last{trimmed(r), v, r.Mark.Duration}
 	return u
 }
 
-// outlives leaves out the parts of a record that take room and that no machine reads: what is kept of it outlives the contest.
-func outlives(r *record.Record) *record.Record {
+// trimmed returns a copy of r without the parts that take room and that no machine reads. We keep it longer than the contest.
+func trimmed(r *record.Record) *record.Record {
 	if r == nil {
 		return nil
 	}

@@ -32,15 +32,15 @@ func (s *step) stealsUntil(since record.Instant) record.Instant {
 	return since.Add(s.observer().ObserverWait(istioPoll))
 }
 
-// leftToIstio is until when we leave the lock to foreign electors of the preferred revision; free is the
-// instant from which on it may be taken.
+// leftToIstio is until when we leave the lock to electors of Istio's: those of the preferred revision, or all
+// while we do not know that revision. free is the instant from which on it may be taken.
 func (s *step) leftToIstio(free record.Instant) record.Instant {
 	l := s.Lock
 	switch {
 	case l.Owner == Foreign:
 		return 0 // they may steal a claimed lock: nobody works on it
 	case s.cfg.Foreign.Sharing == SharedWithIstio && s.cfg.Preferred.State == record.PreferredNotSynced:
-		return s.stealsUntil(free) // whoever of them is preferred takes it meanwhile
+		return s.stealsUntil(free) // an elector of the preferred revision takes it meanwhile
 	case !s.preferredElsewhere():
 		return 0
 	}

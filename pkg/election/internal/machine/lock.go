@@ -29,7 +29,8 @@ type Lock struct {
 	Version record.Version
 
 	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown is that version's record, with the
-	// mark as it was when the stream first showed its beat.
+	// mark as it was when the stream first showed its beat. A machine that continues another one begins with the latest version that the
+	// other one knew, by a reply or a read, too.
 	streamed record.Version
 	shown    *record.Record
 	// at is when the last observation came in.

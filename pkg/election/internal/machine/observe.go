@@ -132,7 +132,7 @@ func (s *step) continues(e Observed) {
 	case s.ownerOf(e.Record, e.Version.UID) != Mine:
 		s.missedForeign(e)
 		s.putBackUnseen(e)
-	case k.shown != nil && k.shown.Bound() && isPutBack(k.shown, e.Record):
+	case isPutBackOver(k.shown, e.Record):
 		s.undone(k.duration)
 	}
 }

@@ -21,7 +21,7 @@ func (s *step) putBack(r *record.Record, owner Owner) {
 	case owner == Unowned && !s.ofUnknownSession(r) && (s.cfg.Bootstrap != BootstrapImmediate || !r.Untouched()):
 		// A wait of its own begins, or goes on.
 	case s.takes(r):
-	case s.unowned():
+	case s.withoutOwner():
 		s.worksUntil(s.membersGone()) // whatever takes its place, the wait goes on
 		s.suspectUnknown(l.since)
 	case l.Record == nil || l.Owner == Foreign || !isPutBack(l.Record, r):
@@ -76,11 +76,17 @@ func (s *step) isOurLast(r *record.Record, v record.Version) bool {
 
 // isNoLater says whether r, which is bound, shows the beat of before, or was put back in place of it.
 func isNoLater(before, r *record.Record) bool {
-	return before != nil && before.Bound() && (sameBeat(before, r) || isPutBack(before, r))
+	return before != nil && before.Bound() && sameBeat(before, r) || isPutBackOver(before, r)
 }
 
-// unowned says whether the lock has no owner that we could name, and may have lost one.
-func (s *step) unowned() bool {
+// isPutBackOver says whether r, which is bound, was put back in place of a record of ours.
+func isPutBackOver(before, r *record.Record) bool {
+	return before != nil && before.Bound() && isPutBack(before, r)
+}
+
+// withoutOwner says whether the lock has no owner that we know, but may have had one: it is absent, or Unowned without the mark of an
+// unknown session. With bootstrap: immediate an absent lock never had one.
+func (s *step) withoutOwner() bool {
 	l := &s.Lock
 	return l.Owner == Nobody && s.cfg.Bootstrap != BootstrapImmediate || l.Owner == Unowned && !s.ofUnknownSession(l.Record)
 }

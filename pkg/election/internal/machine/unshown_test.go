@@ -20,18 +20,28 @@ func TestWhatOutlivesAContestIsSmall(t *testing.T) {
 	}
 }
 
-// TestWhatOutlivesAContest checks that an answer counts that the stream has yet to show, and so does the wait for a lock without an owner.
-func TestWhatOutlivesAContest(t *testing.T) {
-	c := Config{Timing: record.Timing{LeaseDuration: 15 * time.Second}}
+// TestAnAnswerOutlivesAContest checks that a machine leaves what an answer showed and the stream has yet to show.
+func TestAnAnswerOutlivesAContest(t *testing.T) {
 	s := Initial()
 	s.Lock.Seen, s.Lock.Owner = true, Free
 	s.Lock.shown, s.Lock.streamed = &record.Record{Holder: "m1"}, record.Version{UID: "u", Revision: 7}
 	s.Lock.Record, s.Lock.Version = &record.Record{}, record.Version{UID: "u", Revision: 8}
-	if u := s.Unshown(c, 1); u.last.version != s.Lock.Version || u.last.shown.Holder != "" || u.robbed != 0 {
-		t.Errorf("of an answer it keeps %+v", u)
+	if kept := s.Unshown(Config{}, 1).last; kept.version != s.Lock.Version || kept.shown.Holder != "" {
+		t.Errorf("it keeps version %v of holder %q, want the answer's", kept.version, kept.shown.Holder)
 	}
-	s.Lock.Owner, s.Lock.since = Unowned, record.Instant(time.Hour)
-	if u := s.Unshown(c, s.Lock.since.Add(time.Second)); u.robbed != s.Lock.since.Add(15*time.Second) {
-		t.Errorf("whoever held it before may be at work until %v", time.Duration(u.robbed))
+}
+
+// TestTheWaitForAMissingOwnerOutlivesAContest checks that a machine leaves the wait for whoever held a lock that has no owner now, as
+// long as it lasts.
+func TestTheWaitForAMissingOwnerOutlivesAContest(t *testing.T) {
+	c := Config{Timing: record.Timing{LeaseDuration: 15 * time.Second}}
+	s := Initial()
+	s.Lock.Seen, s.Lock.Owner, s.Lock.since = true, Unowned, record.Instant(time.Hour)
+	until := s.Lock.since.Add(15 * time.Second)
+	if got := s.Unshown(c, until-1).robbed; got != until {
+		t.Errorf("the former holder may be at work until %v, want %v", time.Duration(got), time.Duration(until))
+	}
+	if got := s.Unshown(c, until).robbed; got != 0 {
+		t.Errorf("afterwards it keeps %v, want nothing", time.Duration(got))
 	}
 }

@@ -25,26 +25,34 @@ func TestATermThatIsOverBeforeItsWorkBegins(t *testing.T) {
 	}
 }
 
-// TestWorkThatIsOverNeverBegins checks that the host hears nothing of a term that begins and ends in one step, and that the machine
-// learns at once that its work has stopped.
-func TestWorkThatIsOverNeverBegins(t *testing.T) {
-	for _, flushed := range []bool{false, true} { // the host has been told of the start
-		m := incarnation(Heritage{})
-		m.now = 1
-		m.enter([]*Election{{ID: 1, Name: "a", Lock: "a", Works: true, Settings: &Settings{}}})
-		c := m.contests.of[1]
-		m.perform(c, machine.Start{Token: 3, Deadline: m.now.Add(time.Second)})
-		if flushed {
-			m.out.list = nil
-		}
-		stopped := m.perform(c, machine.Stop{Reason: machine.ReasonLost, By: m.now.Add(time.Second)})
-		told := slices.ContainsFunc(m.out.list, func(one Effect) bool {
-			_, starts := one.(Start)
-			_, stops := one.(Stop)
-			return starts || stops
+// TestAStopTakesBackAnUntoldStart checks that a stop takes back a start that the host was not told of, and that the machine then learns
+// at once that the work has stopped. If the host knows of the start, it gets the stop.
+func TestAStopTakesBackAnUntoldStart(t *testing.T) {
+	for what, hostKnows := range map[string]bool{"the host does not know of the start": false, "the host knows of the start": true} {
+		t.Run(what, func(t *testing.T) {
+			m := incarnation(Heritage{})
+			m.now = 1
+			m.enter([]*Election{{ID: 1, Name: "a", Lock: "a", Works: true, Settings: &Settings{}}})
+			c := m.contests.of[1]
+			m.perform(c, machine.Start{Token: 3, Deadline: m.now.Add(time.Second)})
+			if hostKnows {
+				m.out.list = nil
+			}
+			stopped := m.perform(c, machine.Stop{Reason: machine.ReasonLost, By: m.now.Add(time.Second)})
+			told := slices.ContainsFunc(m.out.list, func(one Effect) bool {
+				_, starts := one.(Start)
+				_, stops := one.(Stop)
+				return starts || stops
+			})
+			if told != hostKnows {
+				t.Errorf("the host is told of the term: %v, want %v", told, hostKnows)
+			}
+			if c.working != hostKnows {
+				t.Errorf("the work goes on: %v, want %v", c.working, hostKnows)
+			}
+			if learns := len(stopped) > 0; learns == hostKnows {
+				t.Errorf("the machine learns that the work has stopped: %v, want %v", learns, !hostKnows)
+			}
 		})
-		if told != flushed || c.working != flushed || (len(stopped) == 0) != flushed {
-			t.Errorf("the host knew of the start: %v; it is told of the term: %v; the work goes on: %v; what follows: %v", flushed, told, c.working, stopped)
-		}
 	}
 }

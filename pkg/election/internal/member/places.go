@@ -21,7 +21,7 @@ type part struct{ began, until record.Instant }
 
 func (p part) lasted() part { return p }
 
-// unshown is what a contest left of what it knew of its lock.
+// unshown is what a contest left of what it knew of its lock, and what the stream has shown since.
 type unshown struct {
 	machine.Unshown
 	part
@@ -105,10 +105,10 @@ func (m *Member) keepUnshown(c *contest) {
 }
 
 // showsGivenUp notes what the stream shows of a lock that we gave up: a later contest, or the next incarnation, may be shown an earlier
-// term that a stranger put back.
+// term that a stranger put back. What we keep by the name of another store is not noted: there the contest was before.
 func (m *Member) showsGivenUp(name lockName, e lock.Entry) {
 	if kept, is := m.unshown[name]; is {
-		kept.Unshown = kept.After(e.Record, e.Version)
+		kept.Unshown = kept.Shown(e.Record, e.Version)
 		m.unshown[name] = kept
 	}
 }

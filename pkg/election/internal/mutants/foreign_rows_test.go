@@ -367,7 +367,7 @@ var foreignRows = []row{
 		pkg:  "pkg/election", test: "TestRangesWithStrangeClocks",
 	},
 	{
-		name: "foreign/taken-before-the-preference-is-known", rule: "left-to-istio: who does not know the preferred revision yet leaves a free lock for one poll",
+		name: "foreign/taken-before-the-preference-is-known", rule: "left-to-istio: a member that does not know the preferred revision yet leaves a free lock alone for one poll",
 		file: "pkg/election/internal/machine/istio.go",
 		old:  "	case s.cfg.Foreign.Sharing == SharedWithIstio && s.cfg.Preferred.State == record.PreferredNotSynced:",
 		new:  "	case false:",

@@ -49,8 +49,8 @@ func (w *world) strangersWait() time.Duration {
 }
 
 // said notes how long the elector that is not ours may hold the lock of that name, by the record that is stored now.
-// The duration may be that of a claim of ours over which a stranger wrote a foreign name. A member remembers it until one
-// of us that lives holds the lock, although the lock is deleted and made anew.
+// The duration may be that of a claim of ours over which a stranger wrote a foreign name. A member remembers it until a
+// living member of ours holds the lock, even if the lock is deleted and made anew.
 func (j *judge) said(lock string, r *record.Record) {
 	switch l := &j.liveness; {
 	case r == nil:

@@ -40,6 +40,43 @@ func (f *foreign) isNothing() bool {
 	return len(f.suspects) == 0 && f.claimed == record.Claim{} && f.heard == heard{} && f.claimsLost == 0 && f.robbed == 0 && f.outrankedSince == 0
 }
 
+// left is what a machine leaves to the one that continues it.
+func (f *foreign) left() foreign {
+	return foreign{suspects: f.suspects, heard: f.heard, robbed: f.robbed}
+}
+
+// kept is f for the machine that continues another one.
+func (f foreign) kept() *foreign {
+	if f.isNothing() {
+		return noForeigners
+	}
+	f.suspects = slices.Clone(f.suspects)
+	return &f
+}
+
+// with adds an elector to a copy of the suspects, while no machine is there that would know which of them have stopped.
+func (f foreign) with(now suspect) foreign {
+	others := make([]suspect, 0, len(f.suspects)+1)
+	for _, o := range f.suspects {
+		switch {
+		case o.Identity != now.Identity || o.nameless:
+			others = append(others, o)
+		case now.told && !o.told: // we saw the elector ourselves
+			now = o
+		default:
+			now.Duration, now.late = max(now.Duration, o.Duration), o.late
+		}
+	}
+	if len(others) >= maxSuspects { // the slowest stands for all
+		for _, o := range others {
+			now.Duration, now.at = max(now.Duration, o.Duration), max(now.at, o.at)
+		}
+		now.Identity, now.nameless, now.told, others = "several", true, false, others[:0]
+	}
+	f.suspects = append(others, now)
+	return f
+}
+
 // foreigners is this step's own copy of what is known of foreign electors, to be changed.
 func (s *step) foreigners() *foreign {
 	if !s.foreignersCopied {
@@ -95,60 +132,6 @@ func (s *step) worked() {
 	default:
 		s.foreigners().robbed = 0
 	}
-}
-
-// Unshown is what a machine knows of a lock that its successor would not learn from the lock itself: who may be at work under it, and
-// what the lock was when we saw it last. A first list that shows the latter again may hide a term.
-type Unshown struct {
-	suspects []suspect
-	heard    heard
-	robbed   record.Instant
-	shared   bool
-	last     last
-}
-
-// last is the latest version of a lock that the stream, a reply or a read showed, and the duration that counted then.
-type last struct {
-	shown    *record.Record
-	version  record.Version
-	duration time.Duration
-}
-
-// Unshown returns what a machine that continues this one at the instant now has to know. c is the configuration of the contest that ends.
-func (s *State) Unshown(c Config, now record.Instant) Unshown {
-	// A stranger may put a record back before the next machine sees that the lock has no owner.
-	ended := newStep(c, *s, now)
-	if ended.Lock.Seen && ended.withoutOwner() {
-		ended.worksUntil(ended.membersGone())
-	}
-	l := &ended.Lock
-	known := last{trimmed(l.shown), l.streamed, l.duration}
-	// A reply or a read showed a version that the stream has yet to show.
-	if l.Record != nil && l.Version.Revision > l.streamed.Revision {
-		known.shown, known.version = trimmed(l.Record), l.Version
-	}
-	return Unshown{ended.foreign.suspects, ended.foreign.heard, ended.foreign.robbed, l.shared, known}
-}
-
-// Shown returns what we know once the stream shows the lock as r and no machine follows it. An earlier record that a stranger put back
-// changes nothing: the next machine must compare its first list with the latest term that we saw. Nor does a deleted lock, or a record
-// that is not bound.
-func (u Unshown) Shown(r *record.Record, v record.Version) Unshown {
-	if r == nil || !r.Bound() || isPutBackOver(u.last.shown, r) {
-		return u
-	}
-	u.last = last{trimmed(r), v, r.Mark.Duration}
-	return u
-}
-
-// trimmed returns a copy of r without the parts that take room and that no machine reads. We keep it longer than the contest.
-func trimmed(r *record.Record) *record.Record {
-	if r == nil {
-		return nil
-	}
-	kept := *r
-	kept.History, kept.Rest = nil, nil
-	return &kept
 }
 
 // robbedUntil is until when a member that a stranger or a foreign elector robbed may be at work; zero for nobody.
@@ -214,26 +197,6 @@ func (s *step) lasting() []suspect {
 // stopped is when a suspect has certainly stopped.
 func (s *step) stopped(o suspect) record.Instant {
 	return o.at.Add(s.observer().ObserverWait(s.cfg.Foreign.StopsAfter(s.cfg.Timing.LeaseDuration, o.Duration)))
-}
-
-// foreignLeases is how many lease durations after its last renewal an elector of client-go's may be at work.
-// The reply to that renewal may be late by a renewDeadline. The next attempts begin a retryPeriod later and end
-// after a renewDeadline, and a release that hangs takes one more. client-go refuses a renewDeadline of a lease
-// duration or more, and a retryPeriod of a renewDeadline / 1.2 or more, so all of it is less than
-// 3 + 1 / 1.2 leases.
-const foreignLeases = 4
-
-// StopsAfter is how long after its last renewal an elector that is not ours may be at work. We wait so long before we
-// work on its lock (rule claim-and-wait). own is our leaseDuration, and written the one in the elector's record; an hour
-// at most of it counts.
-func (f Foreigners) StopsAfter(own, written time.Duration) time.Duration {
-	switch {
-	case f.Wait > 0:
-		return f.Wait
-	case f.Sharing == SharedWithIstio:
-		return istioStops
-	}
-	return foreignLeases * max(own, min(written, record.MaxLeaseDuration))
 }
 
 // WaitedOut is how long members wait for a lock that has no owner, and that such an elector may hold. lasts is the longest

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/priority"
@@ -113,11 +112,7 @@ func Initial() State {
 func Continued(beat uint64, disowned record.Disowned, unshown Unshown) State {
 	s := Initial()
 	s.writes.last = beat
-	s.Lock.shared = unshown.shared
-	s.Lock.shown, s.Lock.streamed, s.Lock.duration = unshown.last.shown, unshown.last.version, unshown.last.duration
-	if f := (foreign{suspects: slices.Clone(unshown.suspects), heard: unshown.heard, robbed: unshown.robbed}); !f.isNothing() {
-		s.foreign = &f
-	}
+	s.continues(unshown)
 	if disowned != (record.Disowned{}) {
 		s.disowned = &disowned
 	}

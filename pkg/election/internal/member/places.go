@@ -108,7 +108,7 @@ func (m *Member) keepUnshown(c *contest) {
 // term that a stranger put back. What we keep by the name of another store is not noted: there the contest was before.
 func (m *Member) showsGivenUp(name lockName, e lock.Entry) {
 	if kept, is := m.unshown[name]; is {
-		kept.Unshown = kept.Shown(e.Record, e.Version)
+		kept.Unshown = kept.Shown(e.Record, e.Version, m.now)
 		m.unshown[name] = kept
 	}
 }

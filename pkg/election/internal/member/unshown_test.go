@@ -7,52 +7,114 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 )
+
+// shownLock is how a stream shows the lock of election a.
+type shownLock struct {
+	holder      string
+	revision    uint64
+	token       record.Token
+	transitions int
+}
+
+const other, elector = "m2_01234567", "an elector"
+
+// entry is a record of a member, or of an elector of another kind.
+func (s shownLock) entry() lock.Entry {
+	e := lock.Entry{Name: "a", Version: record.Version{UID: "u", Revision: s.revision}}
+	switch {
+	case s.holder == elector:
+		e.Record = &record.Record{Holder: elector, Duration: 15 * time.Second}
+	case s.transitions > 0:
+		mark := &record.Mark{Identity: s.holder, Transitions: s.transitions, Beat: uint64(s.token), Duration: 15 * time.Second}
+		e.Record = &record.Record{
+			Holder: s.holder, Group: "edge", Election: "a", Duration: time.Second, Transitions: s.transitions, Token: s.token, Mark: mark,
+		}
+	}
+	return e
+}
+
+// enterA makes the member take part in election a.
+func enterA(m *Member) *contest {
+	timing, _ := record.Profile(record.DefaultProfile)
+	m.enter([]*Election{{ID: 1, Name: "a", Lock: "a", Settings: &Settings{Timing: timing, Policy: priority.RevisionLocation{}}}})
+	return m.contests.of[1]
+}
+
+// shownUnfollowed are things that the stream shows while no machine follows the lock, and whether the next list is waited out.
+var shownUnfollowed = []struct {
+	what  string
+	first shownLock
+	shown []shownLock
+	list  shownLock
+	waits bool
+}{
+	{"no later term", shownLock{"", 10, 5, 1}, nil, shownLock{"", 30, 12, 2}, false},
+	{"the same release", shownLock{"", 10, 5, 1}, nil, shownLock{"", 10, 5, 1}, false},
+	{"a later term and its release", shownLock{"", 10, 5, 1}, []shownLock{{other, 20, 15, 3}, {"", 30, 15, 3}}, shownLock{"", 30, 15, 3}, false},
+	{"a later term", shownLock{"", 10, 5, 1}, []shownLock{{other, 20, 15, 3}}, shownLock{"", 30, 12, 2}, true},
+	{"a later term, then an earlier one put back", shownLock{"", 10, 5, 1}, []shownLock{{other, 20, 15, 3}, {"", 21, 5, 1}}, shownLock{"", 30, 12, 2}, true},
+	{"a later term, then the lock is deleted", shownLock{"", 10, 5, 1}, []shownLock{{other, 20, 15, 3}, {revision: 21}}, shownLock{"", 30, 12, 2}, true},
+	{"the same release, put back", shownLock{"", 10, 5, 1}, []shownLock{{"", 20, 5, 1}}, shownLock{"", 20, 5, 1}, true},
+	{"an elector, then the same release put back", shownLock{"", 10, 5, 1}, []shownLock{{elector, 20, 0, 0}, {"", 30, 5, 1}}, shownLock{"", 30, 5, 1}, true},
+	{"an earlier release in place of an elector's record", shownLock{elector, 10, 0, 0}, []shownLock{{"", 20, 5, 1}}, shownLock{"", 20, 5, 1}, true},
+}
+
+// judge checks whether a contest that is shown its first list waits for a lease.
+func (m *Member) judge(t *testing.T, c *contest, want bool) {
+	t.Helper()
+	wait := c.state.WakesAt().Sub(m.now)
+	if waits := wait > 14*time.Second; waits != want { // a lease is 15 s
+		t.Errorf("it waits for who may be at work: %v, want %v (it wakes %v after its first list)", waits, want, wait)
+	}
+}
 
 // TestALockThatWasGivenUpIsFollowed checks that a member remembers a term that the stream shows after it gave the lock up. The next
 // incarnation waits for that term, although its first list shows an earlier one.
 func TestALockThatWasGivenUpIsFollowed(t *testing.T) {
-	entry := func(holder string, revision uint64, token record.Token, transitions int) lock.Entry {
-		mark := &record.Mark{Identity: holder, Transitions: transitions, Beat: uint64(token), Duration: 15 * time.Second}
-		r := &record.Record{Holder: holder, Group: "edge", Election: "a", Duration: time.Second, Transitions: transitions, Token: token, Mark: mark}
-		return lock.Entry{Name: "a", Record: r, Version: record.Version{UID: "u", Revision: revision}}
-	}
-	enter := func(m *Member) *contest {
-		timing, _ := record.Profile(record.DefaultProfile)
-		m.enter([]*Election{{ID: 1, Name: "a", Lock: "a", Settings: &Settings{Timing: timing}}})
-		return m.contests.of[1]
-	}
-	for _, c := range []struct {
-		what  string
-		shown []lock.Entry // after the lock was given up
-		waits bool
-	}{
-		{"no later term", nil, false},
-		{"a later term", []lock.Entry{entry("m2_01234567", 20, 15, 3)}, true},
-		{"a later term, then an earlier one put back", []lock.Entry{entry("m2_01234567", 20, 15, 3), entry("", 21, 5, 1)}, true},
-		{"a later term, then the lock is deleted", []lock.Entry{entry("m2_01234567", 20, 15, 3), {Name: "a", Version: record.Version{Revision: 21}}}, true},
-	} {
+	for _, c := range shownUnfollowed {
 		t.Run(c.what, func(t *testing.T) {
 			m := incarnation(Heritage{})
 			m.now = record.Instant(time.Hour)
-			enter(m)
-			list(m, 10, entry("", 10, 5, 1))
+			enterA(m)
+			list(m, 10, c.first.entry())
 			m.leave(machine.ReasonSession)
 			m.settle()
 			if len(m.contests.all) > 0 {
 				t.Fatal("it did not give the lock up")
 			}
-			for _, e := range c.shown {
-				m.watched(m.streamOf(Own), lock.Event{Kind: lock.Changed, Entry: e}, m.now)
+			for _, s := range c.shown {
+				m.watched(m.streamOf(Own), lock.Event{Kind: lock.Changed, Entry: s.entry()}, m.now)
 			}
 			next := incarnation(m.Heritage())
-			next.now = m.now.Add(time.Second)
-			again := enter(next)
-			list(next, 30, entry("", 30, 12, 2))
-			wait := again.state.WakesAt().Sub(next.now)
-			if waits := wait > 14*time.Second; waits != c.waits { // a lease is 15 s
-				t.Errorf("it waits for the later term: %v, want %v (it wakes %v after its first list)", waits, c.waits, wait)
+			next.now = m.now.Add(time.Minute) // no wait of before lasts
+			again := enterA(next)
+			list(next, 30, c.list.entry())
+			next.judge(t, again, c.waits)
+		})
+	}
+}
+
+// TestWhatTheStreamShowsBeforeTheFirstList checks the same of a contest that began after the list under way, so that it waits for the
+// next one.
+func TestWhatTheStreamShowsBeforeTheFirstList(t *testing.T) {
+	for _, c := range shownUnfollowed {
+		t.Run(c.what, func(t *testing.T) {
+			before := incarnation(Heritage{})
+			before.now = record.Instant(time.Hour)
+			enterA(before)
+			list(before, 10, c.first.entry())
+			before.leave(machine.ReasonSession)
+			before.settle()
+			m := incarnation(before.Heritage())
+			m.now = before.now.Add(time.Minute)
+			again := enterA(m)
+			for _, s := range c.shown {
+				m.watched(m.streamOf(Own), lock.Event{Kind: lock.Changed, Entry: s.entry()}, m.now)
 			}
+			list(m, 30, c.list.entry())
+			m.judge(t, again, c.waits)
 		})
 	}
 }

@@ -349,7 +349,11 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 		m.showsGivenUp(lockName{s.store, e.Name}, e)
 		c = m.stray(s, e)
 	}
-	if c != nil && c.mayHear(s, by) {
+	switch {
+	case c == nil:
+	case !c.mayHear(s, by):
+		c.state.ShownEarly(e.Record, e.Version, m.now)
+	default:
 		e = c.known(e)
 		m.handle(c, machine.Observed{
 			Source: by, Record: e.Record, Version: e.Version, Sent: s.listSent, View: s.view,

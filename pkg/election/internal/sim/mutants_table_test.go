@@ -128,7 +128,7 @@ var rows = []mutant{
 		new: "func (s *step) heldBack() record.Instant { return 0 }",
 	},
 	{
-		name: "claim-waits-for-two-leases", rule: "claim-and-wait", file: "internal/machine/foreign.go", from: 820,
+		name: "claim-waits-for-two-leases", rule: "claim-and-wait", file: "internal/machine/foreign_stops.go", from: 820,
 		old: "const foreignLeases = 4",
 		new: "const foreignLeases = 2",
 	},

@@ -54,29 +54,6 @@ func (f foreign) kept() *foreign {
 	return &f
 }
 
-// with adds an elector to a copy of the suspects, while no machine is there that would know which of them have stopped.
-func (f foreign) with(now suspect) foreign {
-	others := make([]suspect, 0, len(f.suspects)+1)
-	for _, o := range f.suspects {
-		switch {
-		case o.Identity != now.Identity || o.nameless:
-			others = append(others, o)
-		case now.told && !o.told: // we saw the elector ourselves
-			now = o
-		default:
-			now.Duration, now.late = max(now.Duration, o.Duration), o.late
-		}
-	}
-	if len(others) >= maxSuspects { // the slowest stands for all
-		for _, o := range others {
-			now.Duration, now.at = max(now.Duration, o.Duration), max(now.at, o.at)
-		}
-		now.Identity, now.nameless, now.told, others = "several", true, false, others[:0]
-	}
-	f.suspects = append(others, now)
-	return f
-}
-
 // foreigners is this step's own copy of what is known of foreign electors, to be changed.
 func (s *step) foreigners() *foreign {
 	if !s.foreignersCopied {

@@ -24,13 +24,15 @@ type Lock struct {
 	seamless bool
 	// shownForeign: we took the owner of shown for a foreign one when the stream showed it.
 	shownForeign bool
+	// gap is that of an Unshown, until the first sight.
+	gap bool
 	// Record is nil when there is no object.
 	Record  *record.Record
 	Version record.Version
 
 	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown is that version's record, with the
 	// mark as it was when the stream first showed its beat. A machine that continues another one begins with the latest version that the
-	// other one knew, by a reply or a read, too.
+	// other one knew, by a reply, too.
 	streamed record.Version
 	shown    *record.Record
 	// at is when the last observation came in.

@@ -14,11 +14,13 @@ type Unshown struct {
 	last     last
 }
 
-// last is the latest version of a lock that the stream, a reply or a read showed, and the duration that counted then.
+// last is the latest version of a lock that the stream or a reply showed, and the duration that counted then. gap: after it came a
+// version that is no later beat of ours, so an unchanged beat may have been put back.
 type last struct {
 	shown    *record.Record
 	version  record.Version
 	duration time.Duration
+	gap      bool
 }
 
 // Unshown returns what a machine that continues this one at the instant now has to know. c is the configuration of the contest that ends.
@@ -30,13 +32,10 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 		ended.suspectUnknown(ended.Lock.since)
 	}
 	l := &ended.Lock
-	known := last{trimmed(l.shown), l.streamed, l.duration}
-	// A reply or a read showed a version that the stream has yet to show. A read may have skipped versions, so its own does not count.
-	if l.Record != nil && l.Version.Revision > l.streamed.Revision {
-		known.shown = trimmed(l.Record)
-		if l.seamless {
-			known.version = l.Version
-		}
+	known := last{trimmed(l.shown), l.streamed, l.duration, l.gap}
+	// A reply showed a version that the stream has yet to show. A read does not count, since it may have skipped versions.
+	if l.seamless && l.Version.Revision > l.streamed.Revision {
+		known.shown, known.version = trimmed(l.Record), l.Version
 	}
 	return Unshown{ended.foreign.left(), l.shared, known}
 }
@@ -44,42 +43,39 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 // continues makes s know what another machine has left.
 func (s *State) continues(u Unshown) {
 	s.Lock.shared = u.shared
-	s.Lock.shown, s.Lock.streamed, s.Lock.duration = u.last.shown, u.last.version, u.last.duration
+	s.Lock.shown, s.Lock.streamed, s.Lock.duration, s.Lock.gap = u.last.shown, u.last.version, u.last.duration, u.last.gap
 	s.foreign = u.electors.kept()
 }
 
-// ShownEarly notes that the stream shows the lock as r at the instant now, before the first list that the machine may go by.
-func (s *State) ShownEarly(r *record.Record, v record.Version, now record.Instant) {
+// ShownEarly notes that the stream or a list shows the lock as r, before the first list that the machine may go by.
+func (s *State) ShownEarly(r *record.Record, v record.Version, by Source) {
 	if s.Lock.Seen {
 		return
 	}
 	l := &s.Lock
-	s.continues(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration}}.Shown(r, v, now))
+	s.continues(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration, l.gap}}.Shown(r, v, by))
 }
 
-// Shown returns what we know once the stream shows the lock as r at the instant now and no machine follows it. Only a later beat of ours
-// takes the place of what we know: the next machine must compare its first list with the latest term that we saw. So an earlier record
-// that a stranger put back changes nothing, nor does a deleted lock, or a record that is not bound. The electors that a record names
-// count.
-func (u Unshown) Shown(r *record.Record, v record.Version, now record.Instant) Unshown {
+// Shown returns what we know once the stream or a list shows the lock as r and no machine follows it. Only a later beat of ours takes the
+// place of what we know: the next machine must compare its first list with the latest term that we saw. So an earlier record that a
+// stranger put back changes nothing, nor does a deleted lock. Of an elector of another kind we note only that there is one. An edit of
+// the record that we know is no news either, but the version goes along with it as long as the stream shows that nothing came between.
+func (u Unshown) Shown(r *record.Record, v record.Version, by Source) Unshown {
+	l := &u.last
+	known := l.shown != nil && l.shown.Bound()
+	u.shared = u.shared || r != nil && r.Holder != "" && !r.Bound() && !record.OurForm(r.Holder)
 	switch {
-	case r == nil:
-		return u
-	case r.Holder != "" && !r.Bound() && !record.OurForm(r.Holder):
-		u.shared = true
-		u.electors = u.electors.with(suspect{
-			Claim: record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: foreignDuration(r)}, at: now.Add(2 * unseen(r)),
-		})
-	case !r.Bound():
-	case r.Claim != nil:
-		u.electors = u.electors.with(suspect{Claim: *r.Claim, at: now, told: true, by: r.Token})
-	}
-	was := u.last.shown
-	switch known := was != nil && was.Bound(); {
-	case !r.Bound(), isNoLater(was, r):
-	case !known && r.Token < record.Token(u.last.version.Revision): // the term of an earlier record (rule tokens-rise)
+	case v == l.version:
+	case r == nil, !r.Bound(), isPutBackOver(l.shown, r):
+		l.gap = true
+	case known && sameBeat(l.shown, r):
+		if l.gap = l.gap || by != Stream || v.UID != l.version.UID; !l.gap {
+			l.version = v
+		}
+	case !known && r.Token < record.Token(l.version.Revision): // the term of an earlier record (rule tokens-rise)
+		l.gap = true
 	default:
-		u.last = last{trimmed(r), v, r.Mark.Duration}
+		u.last = last{trimmed(r), v, r.Mark.Duration, false}
 	}
 	return u
 }

@@ -1,8 +1,6 @@
 package machine
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +20,8 @@ func TestWhatOutlivesAContestIsSmall(t *testing.T) {
 	}
 }
 
-// TestAnAnswerOutlivesAContest checks that a machine leaves what an answer showed and the stream has yet to show.
+// TestAnAnswerOutlivesAContest checks that a machine leaves what an answer to a write showed and the stream has yet to show, and not
+// what a read showed.
 func TestAnAnswerOutlivesAContest(t *testing.T) {
 	s := Initial()
 	s.Lock.Seen, s.Lock.Owner = true, Free
@@ -31,11 +30,11 @@ func TestAnAnswerOutlivesAContest(t *testing.T) {
 	for _, seamless := range []bool{true, false} {
 		s.Lock.seamless = seamless
 		kept, want := s.Unshown(Config{}, 1).last, s.Lock.Version
-		if !seamless { // versions before it are unseen
+		if !seamless { // it is of a read, which may have skipped versions
 			want = s.Lock.streamed
 		}
-		if kept.version != want || kept.shown.Holder != "" {
-			t.Errorf("seamless %v: it keeps version %v of holder %q, want %v of the answer's", seamless, kept.version, kept.shown.Holder, want)
+		if kept.version != want || (kept.shown.Holder == "") != seamless {
+			t.Errorf("seamless %v: it keeps version %v of holder %q, want %v", seamless, kept.version, kept.shown.Holder, want)
 		}
 	}
 }
@@ -55,35 +54,39 @@ func TestTheWaitForAMissingOwnerOutlivesAContest(t *testing.T) {
 	}
 }
 
-// TestElectorsCountThatNobodyFollowed checks that an elector which the stream shows while no machine follows the lock is a suspect
-// afterwards, with the longest lease that it stated, and so is one that a claim names; that many become one; and that what was known
-// before stays as it is.
-func TestElectorsCountThatNobodyFollowed(t *testing.T) {
-	held := func(by string, lease time.Duration) *record.Record {
-		return &record.Record{Holder: by, Duration: lease, Renewed: time.Unix(1, 1)}
+// TestAnElectorThatNobodyFollowedCounts checks that a lock counts as shared once the stream has shown an elector of another kind as its
+// holder.
+func TestAnElectorThatNobodyFollowedCounts(t *testing.T) {
+	for holder, shared := range map[string]bool{"an elector": true, "m1_01234567": false, "": false} {
+		if got := (Unshown{}).Shown(&record.Record{Holder: holder}, record.Version{Revision: 5}, Stream).shared; got != shared {
+			t.Errorf("holder %q: shared %v, want %v", holder, got, shared)
+		}
 	}
-	var before Unshown
-	u := before.Shown(held("f1", time.Minute), record.Version{Revision: 5}, 1)
-	u = u.Shown(held("f1", time.Second), record.Version{Revision: 6}, 2)
-	claim := record.Claim{Identity: "f2", Duration: time.Minute}
-	mark := &record.Mark{Identity: "m1_01234567", Beat: 1}
-	claimed := &record.Record{Holder: "m1_01234567", Token: 7, Mark: mark, Claim: &claim}
-	u = u.Shown(claimed, record.Version{Revision: 7}, 3)
-	want := []suspect{
-		{Claim: record.Claim{Identity: "f1", Duration: time.Minute}, at: 2},
-		{Claim: claim, at: 3, told: true, by: 7},
-	}
-	if !u.shared || !slices.Equal(u.electors.suspects, want) {
-		t.Errorf("shared: %v, suspects %+v, want %+v", u.shared, u.electors.suspects, want)
-	}
-	if before.shared || before.electors.suspects != nil {
-		t.Errorf("what was known before is now %+v", before)
-	}
-	for n := range maxSuspects {
-		u = u.Shown(held(fmt.Sprint("another", n), time.Second), record.Version{Revision: 8}, 4)
-	}
-	slowest := u.electors.suspects[0]
-	if n := len(u.electors.suspects); n > maxSuspects || !slowest.nameless || slowest.Duration != time.Minute || slowest.told {
-		t.Errorf("%d suspects, the first one %+v", n, slowest)
+}
+
+// TestAnUnchangedBeatMayBePutBack checks that the version of a record that we know goes along with edits that the stream shows one after
+// the other, and stays once anything else came between, or a list shows the edit.
+func TestAnUnchangedBeatMayBePutBack(t *testing.T) {
+	const ours = "m1_01234567"
+	r := &record.Record{Holder: ours, Token: 5, Mark: &record.Mark{Identity: ours, Beat: 1}}
+	at := func(revision uint64) record.Version { return record.Version{UID: "u", Revision: revision} }
+	first := Unshown{}.Shown(r, at(10), Stream)
+	for what, c := range map[string]struct {
+		then func(Unshown) Unshown
+		goes bool
+	}{
+		"the stream shows edits":                 {func(u Unshown) Unshown { return u.Shown(r, at(11), Stream) }, true},
+		"a list shows what the stream has shown": {func(u Unshown) Unshown { return u.Shown(r, at(10), List) }, true},
+		"a list shows an edit":                   {func(u Unshown) Unshown { return u.Shown(r, at(11), List) }, false},
+		"the lock was deleted":                   {func(u Unshown) Unshown { return u.Shown(nil, at(11), Stream) }, false},
+		"it is another object":                   {func(u Unshown) Unshown { return u.Shown(r, record.Version{UID: "v", Revision: 11}, Stream) }, false},
+		"an elector had it":                      {func(u Unshown) Unshown { return u.Shown(&record.Record{Holder: "e"}, at(11), Stream) }, false},
+		"an earlier record was there": {func(u Unshown) Unshown {
+			return u.Shown(&record.Record{Token: 4, Mark: &record.Mark{}}, at(11), Stream)
+		}, false},
+	} {
+		if got := c.then(first).Shown(r, at(12), Stream).last; (got.version == at(12)) != c.goes || got.gap == c.goes {
+			t.Errorf("%s: it keeps version %v, gap %v", what, got.version, got.gap)
+		}
 	}
 }

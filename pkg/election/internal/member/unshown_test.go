@@ -56,7 +56,7 @@ var shownUnfollowed = []struct {
 	{"a later term", shownLock{"", 10, 5, 1}, []shownLock{{other, 20, 15, 3}}, shownLock{"", 30, 12, 2}, true},
 	{"a later term, then an earlier one put back", shownLock{"", 10, 5, 1}, []shownLock{{other, 20, 15, 3}, {"", 21, 5, 1}}, shownLock{"", 30, 12, 2}, true},
 	{"a later term, then the lock is deleted", shownLock{"", 10, 5, 1}, []shownLock{{other, 20, 15, 3}, {revision: 21}}, shownLock{"", 30, 12, 2}, true},
-	{"the same release, put back", shownLock{"", 10, 5, 1}, []shownLock{{"", 20, 5, 1}}, shownLock{"", 20, 5, 1}, true},
+	{"an edit of the release", shownLock{"", 10, 5, 1}, []shownLock{{"", 20, 5, 1}}, shownLock{"", 20, 5, 1}, false},
 	{"an elector, then the same release put back", shownLock{"", 10, 5, 1}, []shownLock{{elector, 20, 0, 0}, {"", 30, 5, 1}}, shownLock{"", 30, 5, 1}, true},
 	{"an earlier release in place of an elector's record", shownLock{elector, 10, 0, 0}, []shownLock{{"", 20, 5, 1}}, shownLock{"", 20, 5, 1}, true},
 }

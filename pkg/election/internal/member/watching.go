@@ -346,13 +346,13 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	c := s.byLock[e.Name]
 	if c == nil {
 		m.takenOver(s, e)
-		m.showsGivenUp(lockName{s.store, e.Name}, e)
+		m.showsGivenUp(lockName{s.store, e.Name}, e, by)
 		c = m.stray(s, e)
 	}
 	switch {
 	case c == nil:
 	case !c.mayHear(s, by):
-		c.state.ShownEarly(e.Record, e.Version, m.now)
+		c.state.ShownEarly(e.Record, e.Version, by)
 	default:
 		e = c.known(e)
 		m.handle(c, machine.Observed{

@@ -24,8 +24,6 @@ type Lock struct {
 	seamless bool
 	// shownForeign: we took the owner of shown for a foreign one when the stream showed it.
 	shownForeign bool
-	// gap is that of an Unshown, until the first sight.
-	gap bool
 	// Record is nil when there is no object.
 	Record  *record.Record
 	Version record.Version

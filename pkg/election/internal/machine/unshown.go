@@ -14,13 +14,13 @@ type Unshown struct {
 	last     last
 }
 
-// last is the latest version of a lock that the stream or a reply showed, and the duration that counted then. gap: after it came a
-// version that is no later beat of ours, so an unchanged beat may have been put back.
+// last is the latest version of a lock that the stream or a reply showed, and the duration that counted then. The version loses its uid
+// once a version came after it that is no later beat of ours: then an unchanged beat may have been put back, so no list shows what we
+// know.
 type last struct {
 	shown    *record.Record
 	version  record.Version
 	duration time.Duration
-	gap      bool
 }
 
 // Unshown returns what a machine that continues this one at the instant now has to know. c is the configuration of the contest that ends.
@@ -32,7 +32,7 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 		ended.suspectUnknown(ended.Lock.since)
 	}
 	l := &ended.Lock
-	known := last{trimmed(l.shown), l.streamed, l.duration, l.gap}
+	known := last{trimmed(l.shown), l.streamed, l.duration}
 	// A reply showed a version that the stream has yet to show. A read does not count, since it may have skipped versions.
 	if l.seamless && l.Version.Revision > l.streamed.Revision {
 		known.shown, known.version = trimmed(l.Record), l.Version
@@ -43,7 +43,7 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 // continues makes s know what another machine has left.
 func (s *State) continues(u Unshown) {
 	s.Lock.shared = u.shared
-	s.Lock.shown, s.Lock.streamed, s.Lock.duration, s.Lock.gap = u.last.shown, u.last.version, u.last.duration, u.last.gap
+	s.Lock.shown, s.Lock.streamed, s.Lock.duration = u.last.shown, u.last.version, u.last.duration
 	s.foreign = u.electors.kept()
 }
 
@@ -53,7 +53,7 @@ func (s *State) ShownEarly(r *record.Record, v record.Version, by Source) {
 		return
 	}
 	l := &s.Lock
-	s.continues(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration, l.gap}}.Shown(r, v, by))
+	s.continues(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration}}.Shown(r, v, by))
 }
 
 // Shown returns what we know once the stream or a list shows the lock as r and no machine follows it. Only a later beat of ours takes the
@@ -66,16 +66,12 @@ func (u Unshown) Shown(r *record.Record, v record.Version, by Source) Unshown {
 	u.shared = u.shared || r != nil && r.Holder != "" && !r.Bound() && !record.OurForm(r.Holder)
 	switch {
 	case v == l.version:
-	case r == nil, !r.Bound(), isPutBackOver(l.shown, r):
-		l.gap = true
-	case known && sameBeat(l.shown, r):
-		if l.gap = l.gap || by != Stream || v.UID != l.version.UID; !l.gap {
-			l.version = v
-		}
-	case !known && r.Token < record.Token(l.version.Revision): // the term of an earlier record (rule tokens-rise)
-		l.gap = true
+	case known && by == Stream && v.UID == l.version.UID && r != nil && r.Bound() && sameBeat(l.shown, r) && !isPutBack(l.shown, r):
+		l.version = v
+	case r == nil, !r.Bound(), isNoLater(l.shown, r), !known && r.Token < record.Token(l.version.Revision): // the last by rule tokens-rise
+		l.version.UID = ""
 	default:
-		u.last = last{trimmed(r), v, r.Mark.Duration, false}
+		u.last = last{trimmed(r), v, r.Mark.Duration}
 	}
 	return u
 }

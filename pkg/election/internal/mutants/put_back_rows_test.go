@@ -26,8 +26,8 @@ var putBackRows = []row{
 	{
 		name: "put-back/lease-forgotten-in-a-reload", rule: "unknown-is-waited-out: whom a member saw last is waited for by that one's lease, after a reload, too",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "u.last.version, u.last.duration, u.last.gap\n",
-		new:  "u.last.version, 0, u.last.gap\n",
+		old:  "u.last.version, u.last.duration\n",
+		new:  "u.last.version, 0\n",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
@@ -215,22 +215,22 @@ var putBackRows = []row{
 	{
 		name: "put-back/the-copy-counts", rule: "unknown-is-waited-out: a later term is kept over a copy that was put back in its place",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "!r.Bound(), isPutBackOver(l.shown, r):",
-		new:  "!r.Bound():",
+		old:  "isNoLater(l.shown, r), !known",
+		new:  "known && sameBeat(l.shown, r), !known",
 		pkg:  "pkg/election/internal/member", test: "TestALockThatWasGivenUpIsFollowed",
 	},
 	{
 		name: "put-back/the-same-is-news", rule: "unknown-is-waited-out: an unchanged beat may have been put back, unless the stream shows that nothing came between",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "l.gap = l.gap || by != Stream || v.UID != l.version.UID; !l.gap",
-		new:  "true",
+		old:  "by == Stream && v.UID == l.version.UID && r != nil",
+		new:  "r != nil",
 		pkg:  "pkg/election/internal/machine", test: "TestAnUnchangedBeatMayBePutBack",
 	},
 	{
 		name: "put-back/over-an-elector-is-news", rule: "unknown-is-waited-out: an earlier record in place of an elector's is no news",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "	case !known && r.Token < record.Token(l.version.Revision):",
-		new:  "	case false:",
+		old:  ", !known && r.Token < record.Token(l.version.Revision):",
+		new:  ":",
 		pkg:  "pkg/election/internal/member", test: "TestALockThatWasGivenUpIsFollowed",
 	},
 	{

@@ -246,7 +246,7 @@ func (c *canon) heritage(h *member.Heritage) {
 func (c *canon) unshown(of private) {
 	at := record.Instant(0)
 	for locks := of.get("unshown").v.MapRange(); locks.Next(); { // there is at most one
-		at = record.Instant(locks.Value().FieldByName("robbed").Int())
+		at = record.Instant(locks.Value().FieldByName("electors").FieldByName("robbed").Int())
 		c.walk(locks.Value().FieldByName("last"), nil)
 	}
 	c.instant(at, until)

@@ -76,7 +76,7 @@ func (s *step) isOurLast(r *record.Record, v record.Version) bool {
 
 // isNoLater says whether r, which is bound, shows the beat of before, or was put back in place of it.
 func isNoLater(before, r *record.Record) bool {
-	return before != nil && before.Bound() && sameBeat(before, r) || isPutBackOver(before, r)
+	return sameBoundBeat(before, r) || isPutBackOver(before, r)
 }
 
 // isPutBackOver says whether r, which is bound, was put back in place of a record of ours.

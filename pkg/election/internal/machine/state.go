@@ -112,7 +112,7 @@ func Initial() State {
 func Continued(beat uint64, disowned record.Disowned, unshown Unshown) State {
 	s := Initial()
 	s.writes.last = beat
-	s.continues(unshown)
+	s.inherit(unshown)
 	if disowned != (record.Disowned{}) {
 		s.disowned = &disowned
 	}

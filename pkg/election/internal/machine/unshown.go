@@ -40,8 +40,8 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 	return Unshown{ended.foreign.left(), l.shared, known}
 }
 
-// continues makes s know what another machine has left.
-func (s *State) continues(u Unshown) {
+// inherit makes s know what another machine has left.
+func (s *State) inherit(u Unshown) {
 	s.Lock.shared = u.shared
 	s.Lock.shown, s.Lock.streamed, s.Lock.duration = u.last.shown, u.last.version, u.last.duration
 	s.foreign = u.electors.kept()
@@ -53,7 +53,7 @@ func (s *State) ShownEarly(r *record.Record, v record.Version, by Source) {
 		return
 	}
 	l := &s.Lock
-	s.continues(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration}}.Shown(r, v, by))
+	s.inherit(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration}}.Shown(r, v, by))
 }
 
 // Shown returns what we know once the stream or a list shows the lock as r and no machine follows it. Only a later beat of ours takes the
@@ -62,14 +62,17 @@ func (s *State) ShownEarly(r *record.Record, v record.Version, by Source) {
 // the record that we know is no news either, but the version goes along with it as long as the stream shows that nothing came between.
 func (u Unshown) Shown(r *record.Record, v record.Version, by Source) Unshown {
 	l := &u.last
-	known := l.shown != nil && l.shown.Bound()
+	if v == l.version {
+		return u
+	}
 	u.shared = u.shared || r != nil && r.Holder != "" && !r.Bound() && !record.OurForm(r.Holder)
-	switch {
-	case v == l.version:
-	case known && by == Stream && v.UID == l.version.UID && r != nil && r.Bound() && sameBeat(l.shown, r) && !isPutBack(l.shown, r):
-		l.version = v
-	case r == nil, !r.Bound(), isNoLater(l.shown, r), !known && r.Token < record.Token(l.version.Revision): // the last by rule tokens-rise
+	switch seamless := by == Stream && v.UID == l.version.UID; {
+	case r == nil, !r.Bound(), isPutBackOver(l.shown, r), sameBoundBeat(l.shown, r) && !seamless:
 		l.version.UID = ""
+	case sameBoundBeat(l.shown, r):
+		l.version = v
+	case (l.shown == nil || !l.shown.Bound()) && r.Token < record.Token(l.version.Revision):
+		l.version.UID = "" // an earlier record: a take of what we know has a higher token (rule tokens-rise)
 	default:
 		u.last = last{trimmed(r), v, r.Mark.Duration}
 	}

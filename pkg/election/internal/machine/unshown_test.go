@@ -40,7 +40,7 @@ func TestAnAnswerOutlivesAContest(t *testing.T) {
 }
 
 // TestTheWaitForAMissingOwnerOutlivesAContest checks that a machine leaves the wait for whoever held a lock that has no owner now, as
-// long as it lasts.
+// long as it lasts. If electors of another kind share the lock, one of them may have held it.
 func TestTheWaitForAMissingOwnerOutlivesAContest(t *testing.T) {
 	c := Config{Timing: record.Timing{LeaseDuration: 15 * time.Second}}
 	s := Initial()
@@ -51,6 +51,17 @@ func TestTheWaitForAMissingOwnerOutlivesAContest(t *testing.T) {
 	}
 	if got := s.Unshown(c, until).electors.robbed; got != 0 {
 		t.Errorf("afterwards it keeps %v, want nothing", time.Duration(got))
+	}
+	if got := s.Unshown(c, until-1).electors.suspects; got != nil {
+		t.Errorf("nobody else shares the lock, and it suspects %+v", got)
+	}
+	c.Foreign.Sharing = SharedWithClientGo
+	if got := s.Unshown(c, until-1).electors.suspects; len(got) != 1 || got[0].at != s.Lock.since {
+		t.Errorf("a shared lock may have been an elector's; it suspects %+v", got)
+	}
+	s.ended, s.Lock.Record, c.Bootstrap = true, nil, BootstrapImmediate
+	if got := s.Unshown(c, until-1).electors.robbed; got != 0 {
+		t.Errorf("after a restore, which is waited out anyway, it keeps %v", time.Duration(got))
 	}
 }
 
@@ -69,18 +80,21 @@ func TestAnElectorThatNobodyFollowedCounts(t *testing.T) {
 func TestAnUnchangedBeatMayBePutBack(t *testing.T) {
 	const ours = "m1_01234567"
 	r := &record.Record{Holder: ours, Token: 5, Mark: &record.Mark{Identity: ours, Beat: 1}}
+	earlier := *r
+	earlier.Token = 4
 	at := func(revision uint64) record.Version { return record.Version{UID: "u", Revision: revision} }
 	first := Unshown{}.Shown(r, at(10), Stream)
 	for what, c := range map[string]struct {
 		then func(Unshown) Unshown
 		goes bool
 	}{
-		"the stream shows edits":                 {func(u Unshown) Unshown { return u.Shown(r, at(11), Stream) }, true},
-		"a list shows what the stream has shown": {func(u Unshown) Unshown { return u.Shown(r, at(10), List) }, true},
-		"a list shows an edit":                   {func(u Unshown) Unshown { return u.Shown(r, at(11), List) }, false},
-		"the lock was deleted":                   {func(u Unshown) Unshown { return u.Shown(nil, at(11), Stream) }, false},
-		"it is another object":                   {func(u Unshown) Unshown { return u.Shown(r, record.Version{UID: "v", Revision: 11}, Stream) }, false},
-		"an elector had it":                      {func(u Unshown) Unshown { return u.Shown(&record.Record{Holder: "e"}, at(11), Stream) }, false},
+		"the stream shows edits":                     {func(u Unshown) Unshown { return u.Shown(r, at(11), Stream) }, true},
+		"a list shows what the stream has shown":     {func(u Unshown) Unshown { return u.Shown(r, at(10), List) }, true},
+		"a list shows an edit":                       {func(u Unshown) Unshown { return u.Shown(r, at(11), List) }, false},
+		"the lock was deleted":                       {func(u Unshown) Unshown { return u.Shown(nil, at(11), Stream) }, false},
+		"it is another object":                       {func(u Unshown) Unshown { return u.Shown(r, record.Version{UID: "v", Revision: 11}, Stream) }, false},
+		"an elector had it":                          {func(u Unshown) Unshown { return u.Shown(&record.Record{Holder: "e"}, at(11), Stream) }, false},
+		"the same beat with a lower token was there": {func(u Unshown) Unshown { return u.Shown(&earlier, at(11), Stream) }, false},
 		"an earlier record was there": {func(u Unshown) Unshown {
 			return u.Shown(&record.Record{Token: 4, Mark: &record.Mark{}}, at(11), Stream)
 		}, false},

@@ -104,8 +104,8 @@ func (m *Member) keepUnshown(c *contest) {
 	m.unshown[c.lock] = unshown{c.state.Unshown(c.config(), m.now), m.partOf(c)}
 }
 
-// showsGivenUp notes what the stream or a list shows of a lock that we gave up: a later contest, or the next incarnation, may be shown an earlier
-// term that a stranger put back. What we keep by the name of another store is not noted: there the contest was before.
+// showsGivenUp notes what the stream or a list shows of a lock that we gave up: a later contest, or the next incarnation,
+// may be shown an earlier term that a stranger put back. It concerns only what the last contest left by the same store.
 func (m *Member) showsGivenUp(name lockName, e lock.Entry, by machine.Source) {
 	if kept, is := m.unshown[name]; is {
 		kept.Unshown = kept.Shown(e.Record, e.Version, by)

@@ -70,25 +70,43 @@ func (m *Member) judge(t *testing.T, c *contest, want bool) {
 	}
 }
 
+// gaveUp returns a member that gave up the lock of election a, and was shown first of it.
+func gaveUp(t *testing.T, first shownLock) *Member {
+	t.Helper()
+	m := incarnation(Heritage{})
+	m.now = record.Instant(time.Hour)
+	enterA(m)
+	list(m, 10, first.entry())
+	m.leave(machine.ReasonSession)
+	m.settle()
+	if len(m.contests.all) > 0 {
+		t.Fatal("it did not give the lock up")
+	}
+	return m
+}
+
+// next is the next incarnation of the process, when no wait of before lasts any more.
+func (m *Member) next() *Member {
+	next := incarnation(m.Heritage())
+	next.now = m.now.Add(time.Minute)
+	return next
+}
+
+// follows shows the member what the stream shows.
+func (m *Member) follows(shown []shownLock) {
+	for _, s := range shown {
+		m.watched(m.streamOf(Own), lock.Event{Kind: lock.Changed, Entry: s.entry()}, m.now)
+	}
+}
+
 // TestALockThatWasGivenUpIsFollowed checks that a member remembers a term that the stream shows after it gave the lock up. The next
 // incarnation waits for that term, although its first list shows an earlier one.
 func TestALockThatWasGivenUpIsFollowed(t *testing.T) {
 	for _, c := range shownUnfollowed {
 		t.Run(c.what, func(t *testing.T) {
-			m := incarnation(Heritage{})
-			m.now = record.Instant(time.Hour)
-			enterA(m)
-			list(m, 10, c.first.entry())
-			m.leave(machine.ReasonSession)
-			m.settle()
-			if len(m.contests.all) > 0 {
-				t.Fatal("it did not give the lock up")
-			}
-			for _, s := range c.shown {
-				m.watched(m.streamOf(Own), lock.Event{Kind: lock.Changed, Entry: s.entry()}, m.now)
-			}
-			next := incarnation(m.Heritage())
-			next.now = m.now.Add(time.Minute) // no wait of before lasts
+			m := gaveUp(t, c.first)
+			m.follows(c.shown)
+			next := m.next()
 			again := enterA(next)
 			list(next, 30, c.list.entry())
 			next.judge(t, again, c.waits)
@@ -101,18 +119,9 @@ func TestALockThatWasGivenUpIsFollowed(t *testing.T) {
 func TestWhatTheStreamShowsBeforeTheFirstList(t *testing.T) {
 	for _, c := range shownUnfollowed {
 		t.Run(c.what, func(t *testing.T) {
-			before := incarnation(Heritage{})
-			before.now = record.Instant(time.Hour)
-			enterA(before)
-			list(before, 10, c.first.entry())
-			before.leave(machine.ReasonSession)
-			before.settle()
-			m := incarnation(before.Heritage())
-			m.now = before.now.Add(time.Minute)
+			m := gaveUp(t, c.first).next()
 			again := enterA(m)
-			for _, s := range c.shown {
-				m.watched(m.streamOf(Own), lock.Event{Kind: lock.Changed, Entry: s.entry()}, m.now)
-			}
+			m.follows(c.shown)
 			list(m, 30, c.list.entry())
 			m.judge(t, again, c.waits)
 		})

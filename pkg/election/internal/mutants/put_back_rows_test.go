@@ -215,22 +215,22 @@ var putBackRows = []row{
 	{
 		name: "put-back/the-copy-counts", rule: "unknown-is-waited-out: a later term is kept over a copy that was put back in its place",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "isNoLater(l.shown, r), !known",
-		new:  "known && sameBeat(l.shown, r), !known",
+		old:  "!r.Bound(), isPutBackOver(l.shown, r), ",
+		new:  "!r.Bound(), ",
 		pkg:  "pkg/election/internal/member", test: "TestALockThatWasGivenUpIsFollowed",
 	},
 	{
 		name: "put-back/the-same-is-news", rule: "unknown-is-waited-out: an unchanged beat may have been put back, unless the stream shows that nothing came between",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "by == Stream && v.UID == l.version.UID && r != nil",
-		new:  "r != nil",
+		old:  "sameBoundBeat(l.shown, r) && !seamless:",
+		new:  "sameBoundBeat(l.shown, r) && !seamless && false:",
 		pkg:  "pkg/election/internal/machine", test: "TestAnUnchangedBeatMayBePutBack",
 	},
 	{
 		name: "put-back/over-an-elector-is-news", rule: "unknown-is-waited-out: an earlier record in place of an elector's is no news",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  ", !known && r.Token < record.Token(l.version.Revision):",
-		new:  ":",
+		old:  "	case (l.shown == nil || !l.shown.Bound()) && r.Token",
+		new:  "	case false && r.Token",
 		pkg:  "pkg/election/internal/member", test: "TestALockThatWasGivenUpIsFollowed",
 	},
 	{
@@ -267,5 +267,19 @@ var putBackRows = []row{
 		old:  "		ended.worksUntil(ended.membersGone())\n",
 		new:  "",
 		pkg:  "pkg/election/internal/machine", test: "TestTheWaitForAMissingOwnerOutlivesAContest",
+	},
+	{
+		name: "put-back/electors-forgotten-without-an-owner", rule: "unknown-is-waited-out: an elector may have held a shared lock that lost its owner, and the contest ends",
+		file: "pkg/election/internal/machine/unshown.go",
+		old:  "		ended.suspectUnknown(ended.Lock.since)\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestTheWaitForAMissingOwnerOutlivesAContest",
+	},
+	{
+		name: "put-back/an-edit-hides-somebody", rule: "answer-for-your-writes: an edit that the stream shows hides nobody, so what was disowned is taken back at once",
+		file: "pkg/election/internal/machine/unshown.go",
+		old:  "	case sameBoundBeat(l.shown, r):\n		l.version = v\n",
+		new:  "	case sameBoundBeat(l.shown, r):\n",
+		pkg:  "pkg/election/internal/member", test: "TestALockThatWasGivenUpIsFollowed",
 	},
 }

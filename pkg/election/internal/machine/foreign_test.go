@@ -281,7 +281,7 @@ func TestForeignJudge(t *testing.T) {
 			return verdict
 		})
 		found := ""
-		for seed := 0; seed < 3000 && !strings.Contains(found, complaint); seed++ {
+		for seed := 0; seed < 30000 && !strings.Contains(found, complaint); seed++ {
 			found = verdicts.Example(seed)
 		}
 		if !strings.Contains(found, complaint) {

@@ -49,12 +49,14 @@ func (w *world) strangersWait() time.Duration {
 }
 
 // said notes how long the elector that is not ours may hold the lock of that name, by the record that is stored now.
-// The duration may be that of a claim of ours over which a stranger wrote a foreign name. A member remembers it until a
-// living member of ours holds the lock, even if the lock is deleted and made anew.
+// The duration may be that of a claim of ours over which a stranger wrote a foreign name, or whose mark it removed. A member
+// remembers it until a living member of ours holds the lock, even if the lock is deleted and made anew.
 func (j *judge) said(lock string, r *record.Record) {
 	switch l := &j.liveness; {
 	case r == nil:
 	case r.Holder != "" && !record.OurForm(r.Holder):
+		l.foreign[lock] = max(l.foreign[lock], r.Duration)
+	case r.Holder != "" && r.Mark == nil && r.Duration <= record.MaxLeaseDuration: // of a claim whose mark a stranger removed
 		l.foreign[lock] = max(l.foreign[lock], r.Duration)
 	case r.Claim != nil:
 		l.foreign[lock] = max(l.foreign[lock], r.Claim.Duration)

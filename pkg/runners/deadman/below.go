@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -34,12 +35,45 @@ const (
 
 // below kills the descendants of a process, and says whether any may still live.
 func (v Victims) below(top watcher) (living bool) {
-	before, err := ChildrenOf(top.pid)
+	missed := eachChild(top, func(child watcher) {
+		spared := v == AllButGuards && isWatcher(child.pid)
+		if v.below(child) || !spared {
+			living = true
+		}
+		if spared {
+			_ = child.Signal(syscall.SIGCONT)
+		} else {
+			_ = child.Kill()
+		}
+	})
+	return living || missed
+}
+
+// mostHandles is how many handles eachChild holds at a time: there may be more children than this process may open files.
+const mostHandles = 16
+
+// eachChild calls f with each child of top that lives, until top is gone: what it left is another's child then. It says whether it may
+// have missed some.
+func eachChild(top watcher, f func(child watcher)) (missed bool) {
+	all, err := ChildrenOf(top.pid)
 	if err != nil {
-		return top.Signal(syscall.Signal(0)) == nil
+		return top.Signal(syscall.Signal(0)) == nil // without an answer top is gone, and has no children
 	}
+	for some := range slices.Chunk(all, mostHandles) {
+		some, lives := someChildren(top, some, f)
+		if !lives {
+			return false
+		}
+		missed = missed || some
+	}
+	now, err := ChildrenOf(top.pid)
+	return missed || err != nil || slices.ContainsFunc(now, func(pid int) bool { return !slices.Contains(all, pid) })
+}
+
+// someChildren does it for those of the processes that are children of top. It says too whether top lives.
+func someChildren(top watcher, pids []int, f func(child watcher)) (missed, lives bool) {
 	children := map[int]*os.Process{}
-	for _, pid := range before {
+	for _, pid := range pids {
 		if child, err := os.FindProcess(pid); err == nil {
 			children[pid] = child
 		}
@@ -49,31 +83,18 @@ func (v Victims) below(top watcher) (living bool) {
 			_ = child.Release()
 		}
 	}()
-	// As in killBelow: a child in both lists of a living process is the process of our handle.
-	again, err := ChildrenOf(top.pid)
+	// The kernel may give a process id to a new process at any time. But if top is still the same process, a child that it had
+	// before we took our handle, and has now, is the process of our handle.
+	now, err := ChildrenOf(top.pid)
 	if top.Signal(syscall.Signal(0)) != nil {
-		return false // what it left is another's child now
+		return false, false
 	}
-	for _, pid := range again {
-		child := children[pid]
-		if child == nil {
-			living = true
-			continue
-		}
-		if child.Signal(syscall.Signal(0)) != nil || zombie(pid) {
-			continue
-		}
-		spared := v == AllButGuards && isWatcher(pid)
-		if v.below(watcher{child, pid}) || !spared {
-			living = true
-		}
-		if spared {
-			_ = child.Signal(syscall.SIGCONT)
-		} else {
-			_ = child.Kill()
+	for _, pid := range now {
+		if child := children[pid]; child != nil && child.Signal(syscall.Signal(0)) == nil && !zombie(pid) {
+			f(watcher{child, pid})
 		}
 	}
-	return living || err != nil
+	return err != nil, true
 }
 
 // isWatcher says whether a process is a guard or a supervisor, by its name.

@@ -60,37 +60,13 @@ func (p *Process) watchers() []watcher {
 // killBelow kills the children of the watcher w except other watchers, and says whether any may still
 // live. w inherits the processes that the killed children leave, and the next call kills those.
 func killBelow(w watcher, watchers []watcher) (living bool) {
-	before, err := ChildrenOf(w.pid)
-	if err != nil {
-		return w.Signal(syscall.Signal(0)) == nil // without an answer the watcher is gone, and has no children
-	}
-	children := map[int]*os.Process{}
-	for _, pid := range before {
-		if child, err := os.FindProcess(pid); err == nil {
-			children[pid] = child
-			defer func() { _ = child.Release() }()
-		}
-	}
-	// The kernel may give a process id to a new process at any time. But if the watcher is still the
-	// same process, a child that is in both lists is the process of our handle.
-	again, err := ChildrenOf(w.pid)
-	if w.Signal(syscall.Signal(0)) != nil {
-		return false
-	}
-	for _, pid := range again {
-		if slices.ContainsFunc(watchers, func(w watcher) bool { return w.pid == pid }) {
-			continue
-		}
-		child := children[pid]
-		if child != nil && (child.Signal(syscall.Signal(0)) != nil || zombie(pid)) {
-			continue
-		}
-		living = true
-		if child != nil {
+	missed := eachChild(w, func(child watcher) {
+		if !slices.ContainsFunc(watchers, func(w watcher) bool { return w.pid == child.pid }) {
+			living = true
 			_ = child.Kill()
 		}
-	}
-	return living || err != nil
+	})
+	return living || missed
 }
 
 // frozen says whether a signal, or a tracer, has stopped a process.

@@ -157,3 +157,41 @@ func TestFrozenInTheMiddleOfTheirKill(t *testing.T) {
 		t.Errorf("%s lives", left)
 	}
 }
+
+// TestMoreHelpersThanFiles checks that a program with more helpers than this process may open files is dead by the deadline, though
+// both its watchers are frozen.
+func TestMoreHelpersThanFiles(t *testing.T) {
+	const files = 64
+	program, mark := detached(t)
+	program.Args = []string{"sh", "-c", fmt.Sprintf(`i=0; while [ $i -lt %d ]; do (sleep "$0" &); i=$((i+1)); done; exec sleep "$0"`, 2*files), mark}
+	boot := clock.Boottime()
+	p, err := Start(t.Context(), program, boot.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(living(t, mark)) <= 2*files { // the helpers are starting
+		runtime.Gosched()
+	}
+	for _, pid := range []int{p.Guard(), p.Supervisor()} {
+		trace(t, pid)
+	}
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: files, Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
+	term, _ := election.NewTerm(election.Term{Election: "e", Token: 7}, boot.Now().Add(time.Millisecond))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.Watch(context.Background(), term, Watch{StopGrace: time.Hour, Log: zap.NewNop()})
+	}()
+	t.Cleanup(func() { <-done })
+	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &was) })
+	within(t, done, "it lives beyond its deadline")
+	if left := living(t, mark); len(left) > 0 {
+		t.Errorf("%d live", len(left))
+	}
+}

@@ -69,6 +69,11 @@ func run(role string) int {
 	var line *parent.Line
 	var err error
 	start := func() { line, err = parent.Start(parent.Options{Cgroup: cgroup.Mode(os.Getenv(cgroupVariable))}) }
+	if role == "crowds" {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: fewFiles, Max: fewFiles}); err != nil {
+			panic(err)
+		}
+	}
 	if role == "strays" {
 		onAnotherThread(start)
 	} else {
@@ -85,6 +90,9 @@ func run(role string) int {
 	write("member", os.Getpid())
 	return roles[role](line)
 }
+
+// fewFiles is how many files a parent of many orphans may open.
+const fewFiles = 64
 
 // onAnotherThread runs f on another thread than that of the caller.
 func onAnotherThread(f func()) {
@@ -144,6 +152,18 @@ var roles = map[string]func(*parent.Line) int{
 	"waits":  waits,
 	"strays": waits,
 	"begets": begets,
+	"crowds": func(*parent.Line) int {
+		for range 2 * fewFiles {
+			// A plain fork and exec: the member's own handle of each child would need a descriptor.
+			pid, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "300"}, &syscall.ProcAttr{})
+			if err != nil {
+				panic(err)
+			}
+			write("descendants", pid)
+		}
+		die()
+		return 0
+	},
 	"works":  works,
 	"leaks":  leaks,
 	"housed": housed,

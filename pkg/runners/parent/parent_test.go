@@ -209,13 +209,41 @@ func TestNothingOutlivesTheProof(t *testing.T) {
 	}
 }
 
+// TestMoreOrphansThanFiles checks that a parent kills more processes than it may open files.
+func TestMoreOrphansThanFiles(t *testing.T) {
+	p := newProgram(t, "crowds").start()
+	if got := p.status(); got != -int(unix.SIGKILL) {
+		t.Errorf("exit status %d\n%s", got, p.out.String())
+	}
+	p.wants("proved", "")
+	for _, pid := range descendants(t, p) {
+		if unix.Kill(pid, 0) == nil {
+			t.Errorf("process %d lives on", pid)
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}
+
+// descendants are the processes that the program's member has left behind.
+func descendants(t *testing.T, p *program) (all []int) {
+	t.Helper()
+	for line := range strings.Lines(p.text("descendants")) {
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, pid)
+	}
+	return all
+}
+
 // TestNothingOutlivesTheParent checks that a parent goes last even if it asks for no proof, as after an error.
 func TestNothingOutlivesTheParent(t *testing.T) {
 	p := newProgram(t, "forsakes").start()
 	p.status()
-	for line := range strings.Lines(p.text("descendants")) {
-		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err != nil || unix.Kill(pid, 0) == nil {
-			t.Errorf("process %d lives on (%v)", pid, err)
+	for _, pid := range descendants(t, p) {
+		if unix.Kill(pid, 0) == nil {
+			t.Errorf("process %d lives on", pid)
 		}
 	}
 }

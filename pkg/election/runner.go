@@ -72,12 +72,17 @@ func (t Term) Fenced() bool { return t.Token != 0 }
 // GiveUp says that the work cannot go on. It is for a runner of several parts, which must stop
 // the others before it can return. GiveUp cancels the runner's context before it returns. The
 // work must be dead within stopGrace, as with any Stop, or the process ends. Once the runner
-// has returned, the member releases the lock and stands down for a while. GiveUp does nothing
-// if the term is ending already, and for a Term that no Manager began.
-func (t Term) GiveUp(why string) {
-	if t.giveUp != nil {
-		t.giveUp(why)
+// has returned, the member releases the lock and stands down for a while.
+//
+// If the term is ending already, GiveUp does no more than return true; the context may end a
+// moment later, since callbacks of OnEnd come first. For a Term that no Manager began it does
+// nothing and returns false.
+func (t Term) GiveUp(why string) (kept bool) {
+	if t.giveUp == nil {
+		return false
 	}
+	t.giveUp(why)
+	return true
 }
 
 // Ended reports when processes that did a Contained runner's work ended; the runner calls it before Run

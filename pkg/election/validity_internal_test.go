@@ -1,7 +1,10 @@
 package election
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -196,6 +199,27 @@ func TestACallbackThatPanics(t *testing.T) {
 	}
 	if calls != callbacks || !ended {
 		t.Errorf("%d of %d callbacks were called, told to stop: %v", calls, callbacks, ended)
+	}
+}
+
+// TestACallbackThatPanicsAsARunnerGivesUp checks, in a process of its own, that nobody recovers the panic of a callback that
+// runs because the runner gave its term up: the runner's other parts would work on while the next member leads.
+func TestACallbackThatPanicsAsARunnerGivesUp(t *testing.T) {
+	const inChild = "PRIMACY_A_CALLBACK_PANICS"
+	if os.Getenv(inChild) != "" {
+		s := newStatus("a", newShared(&handClock{}))
+		s.begin(1, record.Instant(time.Hour))
+		s.ValidTerm().OnEnd(func(Stop) { panic("a callback") })
+		runner := RunnerFunc(func(_ context.Context, term Term) error { term.GiveUp("why"); return nil })
+		var wg sync.WaitGroup
+		begin(t.Context(), &handClock{}, runner, Term{Election: "a", Token: 1, status: s}, record.Instant(time.Hour), time.Minute, func(error) {}, &wg, func(error, bool) {})
+		wg.Wait()
+		return
+	}
+	again := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$") // #nosec G204 G702 -- it is ourselves
+	again.Env = append(os.Environ(), inChild+"=1")
+	if out, err := again.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("panic: a callback")) {
+		t.Errorf("the process ended with %v, and said:\n%s", err, out)
 	}
 }
 

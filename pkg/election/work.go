@@ -209,13 +209,18 @@ func (w *work) endLocked(s Stop) (tell func()) {
 // giveUp stops the work because its runner asks for it. The deadline is not extended from here
 // on, though the lock is renewed until the runner has returned.
 func (w *work) giveUp(why string) {
-	w.locked(func() (then func()) {
-		if w.stop != nil || w.returned {
-			return nothing
-		}
-		w.gaveUp = true
-		return w.endLocked(w.inFull(Stop{Reason: why, kept: true}))
-	})
+	told := make(chan struct{})
+	go func() { // joined below; we recover a panic of the runner, but nobody may recover one of a callback of OnEnd
+		defer close(told)
+		w.locked(func() (then func()) {
+			if w.stop != nil || w.returned {
+				return nothing
+			}
+			w.gaveUp = true
+			return w.endLocked(w.inFull(Stop{Reason: why, kept: true}))
+		})
+	}()
+	<-told
 }
 
 // inFull moves s.By so that the work has its whole grace from now on, but ends by the term's deadline. The host may have

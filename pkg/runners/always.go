@@ -58,9 +58,10 @@ func (a *always) Run(ctx context.Context, term election.Term) error {
 	case <-over:
 		return nil
 	case failed := <-a.failing:
-		term.GiveUp(failed.Error())
-		deadline, _ := term.Deadline()
-		cancel(&election.Stop{Reason: failed.Error(), By: deadline}) // if nobody keeps the term
+		if !term.GiveUp(failed.Error()) {
+			deadline, _ := term.Deadline()
+			cancel(&election.Stop{Reason: failed.Error(), By: deadline})
+		}
 		<-over
 		return failed
 	}

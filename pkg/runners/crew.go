@@ -156,8 +156,8 @@ func (c *crew) ended(h *hand, err error) {
 // giveUp ends the term because of a worker.
 func (c *crew) giveUp(why error) {
 	// Tell the term's keeper, or it would extend the term while a worker hangs.
-	c.term.GiveUp(why.Error())
-	if c.ctx.Err() != nil {
+	if c.term.GiveUp(why.Error()) {
+		<-c.ctx.Done() // somebody else may be telling a stop just now
 		c.begin(context.Cause(c.ctx), stopBy(c.ctx, c.term))
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/election"
@@ -191,6 +192,39 @@ func TestMoreHelpersThanFiles(t *testing.T) {
 	t.Cleanup(func() { <-done })
 	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &was) })
 	within(t, done, "it lives beyond its deadline")
+	if left := living(t, mark); len(left) > 0 {
+		t.Errorf("%d live", len(left))
+	}
+}
+
+// TestNoKillAwaitsTheLog checks that a program whose watchers are frozen is dead by its deadline although the log hangs.
+func TestNoKillAwaitsTheLog(t *testing.T) {
+	program, mark := detached(t)
+	boot := clock.Boottime()
+	p, err := Start(t.Context(), program, boot.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(living(t, mark)) < 4 { // the helpers are starting
+		runtime.Gosched()
+	}
+	for _, pid := range []int{p.Guard(), p.Supervisor()} {
+		trace(t, pid)
+	}
+	hangs, read, done := make(chan struct{}, 10), make(chan struct{}), make(chan struct{})
+	log := zap.NewExample(zap.Hooks(func(zapcore.Entry) error {
+		hangs <- struct{}{}
+		<-read
+		return nil
+	}))
+	term, _ := election.NewTerm(election.Term{Election: "e", Token: 7}, boot.Now().Add(time.Millisecond))
+	go func() {
+		defer close(done)
+		p.Watch(context.Background(), term, Watch{StopGrace: time.Hour, Log: log})
+	}()
+	t.Cleanup(func() { close(read); <-done })
+	within(t, hangs, "nothing was logged")
+	within(t, p.Dead(), "it lives beyond its deadline")
 	if left := living(t, mark); len(left) > 0 {
 		t.Errorf("%d live", len(left))
 	}

@@ -136,13 +136,15 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 			if w.Clock.Now() < kill {
 				break
 			}
-			if end == ByItself {
+			var dying sync.WaitGroup
+			dying.Go(func() { p.awaitDeath(w, dead) })
+			if end == ByItself { // the log may block
 				end = Expired
 				w.Log.Error("the term's deadline came without an extension; the program is killed")
 			} else {
 				w.Log.Warn("the program did not stop in its grace and is killed", zap.Duration("stopGrace", w.StopGrace))
 			}
-			p.awaitDeath(w, dead)
+			dying.Wait()
 			return p.ending(end)
 		}
 		timer.Stop()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,7 +9,9 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
+	"github.com/primacy-dev/primacy/pkg/revisions/mapstest"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
+	"github.com/primacy-dev/primacy/pkg/revisions/steering"
 )
 
 // twoRevisions is a group with members "old" of revision a and "new" of b; holder leads election "one".
@@ -203,5 +206,18 @@ func TestManyThatStayAreCounted(t *testing.T) {
 	if got := f.text(); strings.Contains(got, "stays prefers") || !strings.Contains(got, "moves prefers") ||
 		!strings.Contains(got, "\n6 elections stay with their holders (-o json lists them)\n") {
 		t.Errorf("many stay:\n%s", got)
+	}
+}
+
+// TestHandoverToADeadHolder checks that nobody is told that a handover is done because a holder has it that does not live.
+func TestHandoverToADeadHolder(t *testing.T) {
+	dry, text := dryRun(false), outputText
+	s := &steerCommand{groupCommand: groupCommand{group: "edge", core: mapstest.New()}, ways: &steerWays{yes, &dry, &text}, report: twoRevisions("old", "a")}
+	s.report.Elections[0].Stale, s.report.Members[0].State = true, status.Stale
+	var out bytes.Buffer
+	s.out, s.notes = &out, &out
+	s.take(steering.Stored{})
+	if err := s.handover(t.Context(), "one", "old", time.Second); err == nil {
+		t.Errorf("it is done: %s", &out)
 	}
 }

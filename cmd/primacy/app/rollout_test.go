@@ -21,7 +21,8 @@ func TestStableOf(t *testing.T) {
 	}{
 		{"the default", status.Report{Members: []status.Member{member("a", "a"), member("c", "a")}, Elections: []status.Election{led("c"), led("b")}}, "a"},
 		{"the default beside pins", status.Report{Members: []status.Member{member("a", "a +00aa"), member("c", "a +00aa")}}, "a"},
-		{"a default that nobody has", status.Report{Members: []status.Member{member("b", "x"), member("c", "x")}, Elections: []status.Election{led("b")}}, "b"},
+		{"a default that nobody has", status.Report{Members: []status.Member{member("b", "y"), member("c", "y")}, Elections: []status.Election{led("b")}}, "b"},
+		{"a default that is blocked", status.Report{Members: []status.Member{member("x", "x"), member("c", "x")}, Elections: []status.Election{led("b")}}, "b"},
 		{"no default", status.Report{Members: []status.Member{member("b", "(unset)"), member("c", "(unset)")}, Elections: []status.Election{led("b"), led("c")}}, "b"},
 		{"members that differ", status.Report{Members: []status.Member{member("a", "a"), member("c", "c")}, Elections: []status.Election{led("a")}}, "a"},
 		{"the default is the canary", status.Report{Members: []status.Member{member("c", "c"), member("a", "c")}, Elections: []status.Election{led("c")}}, ""},
@@ -29,7 +30,7 @@ func TestStableOf(t *testing.T) {
 		{"several", status.Report{Elections: []status.Election{led("a"), led("b")}}, ""},
 		{"nothing", status.Report{}, ""},
 	} {
-		got, err := stableOf(tt.report, tt.report.Elections, "c")
+		got, err := stableOf(tt.report, tt.report.Elections, "c", "x")
 		var wrong *usageError
 		if got != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.As(err, &wrong) {
 			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)

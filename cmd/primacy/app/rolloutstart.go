@@ -98,7 +98,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 		if !slices.ContainsFunc(report.Members, func(m status.Member) bool { return m.State == status.Live }) {
 			return fmt.Errorf("cannot start a rollout: no member of group %s lives (start members of both revisions first; primacy status tells more)", r.group)
 		}
-		if spec.Stable, err = stableOf(report, r.rulebook.movable(report.Elections), spec.Canary); err != nil {
+		if spec.Stable, err = stableOf(report, r.rulebook.movable(report.Elections), spec.Canary, blockedBy(stored.Plan)); err != nil {
 			return err
 		}
 	}
@@ -170,16 +170,24 @@ func newUID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// stableOf is the revision that the rollout moves from: the default if all members see the same,
+// blockedBy is the revision that the plan takes back; empty for none.
+func blockedBy(p rollout.Plan) string {
+	if p.Rollout == nil || !p.Phase().Blocks() {
+		return ""
+	}
+	return p.Rollout.Canary
+}
+
+// stableOf is the revision that the rollout moves from: the default if all members see the same, unless it is blocked,
 // else the only revision beside the canary that leads elections.
-func stableOf(r status.Report, moves []status.Election, canary string) (string, error) {
+func stableOf(r status.Report, moves []status.Election, canary, blocked string) (string, error) {
 	var defaults, leaders []string
 	for _, m := range r.Members {
 		if byDefault := defaultOf(m); m.State == status.Live && !slices.Contains(defaults, byDefault) {
 			defaults = append(defaults, byDefault)
 		}
 	}
-	if len(defaults) == 1 && defaults[0] != canary && slices.ContainsFunc(r.Members, func(m status.Member) bool { return m.Revision == defaults[0] }) {
+	if len(defaults) == 1 && defaults[0] != canary && defaults[0] != blocked && slices.ContainsFunc(r.Members, func(m status.Member) bool { return m.Revision == defaults[0] }) {
 		return defaults[0], nil
 	}
 	if len(defaults) == 1 && defaults[0] == canary {

@@ -132,7 +132,7 @@ func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string
 			continue // no weight counts it
 		}
 		v.Weight.All++
-		if v.Canary != "" && e.State == status.Led && e.Revision == v.Canary {
+		if v.Canary != "" && Led(e) && e.Revision == v.Canary {
 			v.Weight.Led++
 		}
 	}

@@ -187,7 +187,7 @@ func TestMoves(t *testing.T) {
 		{"no status", rollout.Plan{Rollout: abort.Rollout}, group("dns"), Current, "going back", Weight{0, 14, 1, 7}},
 		{"moving", step(2, rollout.Progressing, reach, nil), group("ingress"), Current, "moving", Weight{25, 14, 1, 7}},
 		{"moved", step(2, rollout.Progressing, reach, nil), group("ingress", "dns"), Done, "moved", Weight{25, 28, 2, 7}},
-		{"moved, but dead", step(2, rollout.Progressing, reach, nil), stale, Current, "moving", Weight{25, 14, 1, 7}},
+		{"moved, but dead", step(2, rollout.Progressing, reach, nil), stale, Current, "moving", Weight{25, 0, 0, 7}},
 		{"absent", step(2, rollout.Progressing, reach, func(s *rollout.Status) { s.Absent = []string{"dns"} }), group("ingress"), Failing, "no ready member of the canary", Weight{25, 14, 1, 7}},
 		{"later", step(1, rollout.Progressing, rollout.Reach{Names: []string{"ingress"}}, nil), group(), Later, "waits for a later step", Weight{0, 0, 0, 7}},
 		{"aborted", abort, group("dns"), Current, "going back", Weight{0, 14, 1, 7}},

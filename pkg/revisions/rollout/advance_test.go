@@ -338,6 +338,19 @@ func TestAbsent(t *testing.T) {
 		w.look() // the next step needs ready members
 		w.want(RolledBack, 2, 0)
 	})
+	t.Run("the canary leaves before the last step", func(t *testing.T) {
+		w := newWorld(t, 4, specOf(Step{Elections: []string{"e0"}}, pause(time.Minute), weigh(100)))
+		w.round()
+		w.want(Paused, 2, 1)
+		clear(w.ready) // it still leads while its work stops
+		w.now = w.now.Add(time.Hour)
+		w.look()
+		w.want(Progressing, 3, 1)
+		w.leads["e0"] = ""
+		w.byDefault = record.Prefer("green")
+		w.round()
+		w.want(Progressing, 3, 1)
+	})
 	t.Run("all members of the canary die in the middle of a step", func(t *testing.T) {
 		w := newWorld(t, 4, specOf(weigh(50), pause(0), weigh(100)))
 		w.look()

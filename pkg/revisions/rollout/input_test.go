@@ -267,6 +267,10 @@ func TestWordsRefuse(t *testing.T) {
 		if err != nil || len(p.History) != 1 || p.History[0].How != phase || p.Status != nil || p.Rollout.Canary != "blue" {
 			t.Errorf("another canary after %s: %v, %+v", phase, err, p)
 		}
+		from := other
+		from.Stable = "green"
+		_, err = planOf(phase).Start(from, start)
+		fails(err, `the stable revision "green" is blocked`)
 	}
 	same := spec
 	_, err = planOf(Complete).Start(same, start)

@@ -74,6 +74,7 @@ type judge struct {
 	attempt int
 	reached map[string]bool // the elections that were the canary's in this attempt
 	moved   bool            // whether the controller's own election has come into reach
+	phase   Phase           // at the last look
 }
 
 func (j *judge) look(w *world) {
@@ -83,6 +84,15 @@ func (j *judge) look(w *world) {
 	if j.reached == nil || j.attempt != spec.Retry {
 		*j = judge{attempt: spec.Retry, reached: map[string]bool{}}
 	}
+	told := spec.Promote != nil && (spec.Promote.Full || spec.Promote.Step >= p.Status.Step)
+	unmoved := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, pinned := p.Pin(name)
+		return pinned || w.leads[name] == spec.Canary
+	})
+	if passed := phase == Promoted || phase == Complete; passed && phase != j.phase && !w.anyReady() && len(unmoved) > 0 && !told {
+		w.t.Fatalf("%s, though no member of the canary is ready for %v", phase, unmoved)
+	}
+	j.phase = phase
 	canarys := map[string]bool{}
 	for _, name := range names {
 		_, pinned := p.Pin(name)
@@ -160,7 +170,7 @@ func TestSchedules(t *testing.T) {
 		look := func() { w.look(); j.look(w) }
 		for range rapid.IntRange(0, 40).Draw(t, "acts") {
 			name := some.Draw(t, "election")
-			switch rapid.IntRange(0, 18).Draw(t, "act") {
+			switch rapid.IntRange(0, 20).Draw(t, "act") {
 			case 0:
 				w.ready[name] = !w.ready[name]
 			case 1:
@@ -200,6 +210,8 @@ func TestSchedules(t *testing.T) {
 				Advance(*w.plan.Rollout, w.plan.Status, w.seen(), w.now)
 			case 12, 13, 14:
 				w.obey()
+			case 15: // the last ready member of the canary begins to leave
+				clear(w.ready)
 			default:
 				look()
 				w.now = w.now.Add(time.Second)

@@ -84,8 +84,14 @@ func (w *world) seen() Seen {
 		_, e.Pinned = w.plan.Pin(name)
 		s.Elections = append(s.Elections, e)
 	}
+	if leads := slices.Contains(slices.Collect(maps.Values(w.leads)), "green"); leads || w.anyReady() {
+		s.Members = append(s.Members, Member{Identity: "green-0_00000001", Revision: "green", Ready: w.anyReady()})
+	}
 	return s
 }
+
+// anyReady says whether a member of the canary is ready.
+func (w *world) anyReady() bool { return slices.Contains(slices.Collect(maps.Values(w.ready)), true) }
 
 // look lets the controller look once and write what follows.
 func (w *world) look() Phase {

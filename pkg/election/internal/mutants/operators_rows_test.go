@@ -45,6 +45,13 @@ var operatorsRows = []row{
 		pkg:  "pkg/revisions/rollout", test: "TestPausedGroup",
 	},
 	{
+		name: "operators/promoted-without-a-canary", rule: "a rollout ends well only while a member of its canary is ready",
+		file: "pkg/revisions/rollout/moves.go",
+		old:  "return m.Ready && m.Revision == l.spec.Canary",
+		new:  "return m.Revision == l.spec.Canary",
+		pkg:  "pkg/revisions/rollout", test: "TestAbsent",
+	},
+	{
 		name: "operators/never-ends", rule: "what has an end ends without a change of the plan",
 		file: "pkg/revisions/steering/source.go",
 		old:  "	if !ends.IsZero() {\n",

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 )
 
 // TestASlotThatIsFull checks that members leave a slot alone that a stranger has filled up to the API
@@ -39,6 +42,25 @@ func TestASlotThatIsFull(t *testing.T) {
 		if r := g.realm.Read(slot("m1")).Record; r == nil || r.Holder == "" {
 			t.Error("a slot that is not full any more is not used")
 		}
+		g.end(m1)
+	})
+}
+
+// TestASlotThatIsDenied checks that a member takes the next slot if it may not change what an earlier member has left, as where an
+// admission plugin protects the owners of objects.
+func TestASlotThatIsDenied(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		m1 := g.join("m1", "stable", stable)
+		after(30 * time.Second)
+		m1.leave(t)
+		g.bend = func(c *election.Config, _ *election.Spec) {
+			c.Locks.(*memory.Store).On(memory.Put, memory.Named(slot("m1"), memory.Reject(lock.ErrDenied)))
+		}
+		m1 = g.join("m1", "stable", stable)
+		after(10 * time.Second)
+		g.wantLeader("a", m1, m1)
+		m1.store.Heal()
 		g.end(m1)
 	})
 }

@@ -73,8 +73,11 @@ func (p *decoder) fields(f Fields) {
 
 // identity reads an identity that anybody may have written. If it is too long or not valid text, identity
 // returns another one, which no elector has and which we can write into a claim.
-func (p *decoder) identity(what, s string) string {
-	if p.check(what, checkText(s, maxForeignIdentity)) {
+func (p *decoder) identity(what, s string) string { return p.identityOf(what, s, maxForeignIdentity) }
+
+// identityOf does that for an identity that may have at most so many bytes.
+func (p *decoder) identityOf(what, s string, most int) string {
+	if p.check(what, checkText(s, most)) {
 		return p.strings.share(s)
 	}
 	return fmt.Sprintf("%s...(%d bytes)", cut(strings.ToValidUTF8(cut(s, 253), "\ufffd"), 253), len(s))
@@ -258,7 +261,7 @@ func (p *decoder) member(s string) *record.Member {
 		return nil
 	}
 	m := &record.Member{
-		Identity:   p.identity(what+": identity", w.Identity),
+		Identity:   p.identityOf(what+": identity", w.Identity, MaxIdentity), // whoever ends the session writes it again
 		Revision:   p.text(what+": revision", w.Revision),
 		Location:   record.Location(p.strings.share(w.Location)),
 		Weight:     w.Weight,

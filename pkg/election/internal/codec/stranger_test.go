@@ -38,6 +38,30 @@ func TestWhoeverHoldsCanBeClaimedFrom(t *testing.T) {
 	}
 }
 
+// TestWhateverMemberCanBeEnded checks that we can write the end of a session whatever identity a stranger sets in what its member says
+// of itself: otherwise nobody would ever lead again what that session renews.
+func TestWhateverMemberCanBeEnded(t *testing.T) {
+	const dead = "m1_01234567"
+	for what, identity := range map[string]string{
+		"too long":     strings.Repeat("x", codec.MaxIdentity+1),
+		"far too long": strings.Repeat("x", 1<<16),
+		"no text":      "m1\xff_01234567",
+	} {
+		session := record.Record{Holder: dead, Duration: 15 * time.Second, Group: "edge", Mark: &record.Mark{Identity: dead, Beat: 7, Duration: 15 * time.Second, Renewal: record.RenewalRecord}}
+		o, err := codec.Encode(session, moment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Annotations[codec.MemberAnnotation] = `{"identity":"` + identity + `"}`
+		var d codec.Decoder
+		r := d.Decode(o)
+		r.Holder, r.Mark.Identity = "", "" // as whoever ends it writes it
+		if _, err := codec.Encode(*r, moment); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // TestEndlessDurationIsLong checks that Decode reads a duration beyond the limit as the longest one, not as
 // zero: we must not cut a foreign holder short.
 func TestEndlessDurationIsLong(t *testing.T) {

@@ -156,6 +156,8 @@ func (s *step) renewedUnmarked(r *record.Record, uid string) bool {
 		return false
 	case s.Lock.Owner == Foreign && was.Holder == r.Holder:
 		return true
+	case r.Unreadable == "" && r.Holder != was.Holder && r.Transitions > was.Transitions: // a take in the same second; a ConfigMap says no more
+		return true
 	case r.Unreadable != "":
 		return was.Unreadable != "" && r.Renewed.After(was.Renewed)
 	}

@@ -106,8 +106,11 @@ func (m *Member) stepGoing(event machine.Event) {
 func (m *Member) sawBeat(e lock.Entry) {
 	switch {
 	case e.Record == nil:
-		delete(m.heard, e.Name)
+		m.unheard(e.Name)
 	case e.Record.Bound() && e.Record.Holder != "":
+		if m.heard[e.Name].of != e.Record.Holder {
+			m.unheard(e.Name)
+		}
 		m.heard[e.Name] = sign{e.Record.Holder, m.now}
 	}
 	seen, ours := m.own.Seen(m.now, e.Name, e.Record, e.Version)

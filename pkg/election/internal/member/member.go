@@ -102,9 +102,10 @@ type Member struct {
 	created created
 	// untold are the names of disowned locks that were not logged yet.
 	untold []string
-	// heard is when the owner of each session last gave a sign of life, by the session's name. It is
-	// for the log.
-	heard map[string]sign
+	// heard is when the owner of each session last gave a sign of life, by the session's name. unheardOf is that for earlier owners
+	// which hold locks whose terms fail open, by identity.
+	heard     map[string]sign
+	unheardOf map[string]record.Instant
 
 	dir     *session.Directory
 	own     *session.Own
@@ -171,6 +172,7 @@ func New(cfg Config) *Member {
 		unshown:    map[lockName]unshown{},
 		disowned:   map[lockName]disowned{},
 		heard:      map[string]sign{},
+		unheardOf:  map[string]record.Instant{},
 		view:       &machine.View{},
 	}
 	m.inherit(cfg.Heritage.unshown)

@@ -103,11 +103,50 @@ func (m *Member) openTerms() []string {
 // open: maybe the holder does not renew because writes to this lock alone hang, for all members. A holder
 // with too many such terms lists EveryElection; that counts only if the election fails open in our
 // configuration.
+// In the holder's configuration the election may still have another name.
 func (c *contest) heldOpen() bool {
-	holder := c.state.Lock.Record.Holder
-	return slices.ContainsFunc(c.m.view.Peers, func(p machine.Peer) bool {
-		return p.Identity == holder && p.KeepsOpen(c.name()) && (c.failsOpen() || !slices.Contains(p.Open, record.EveryElection))
-	})
+	r, holder := c.state.Lock.Record, c.holder()
+	return holder != nil && (holder.KeepsOpen(c.name()) || holder.KeepsOpen(r.Election)) && (c.failsOpen() || !slices.Contains(holder.Open, record.EveryElection))
+}
+
+// holder is the member that holds the lock, if it lives; else nil.
+func (c *contest) holder() *machine.Peer {
+	identity := c.state.Lock.Record.Holder
+	for i := range c.m.view.Peers {
+		if p := &c.m.view.Peers[i]; p.Identity == identity {
+			return p
+		}
+	}
+	return nil
+}
+
+// heardAt is when the lock's holder last gave a sign of life; false if we never heard of it, or no longer know.
+func (c *contest) heardAt() (record.Instant, bool) {
+	r := c.state.Lock.Record
+	if s := c.m.heard[r.Mark.Session]; s.of == r.Holder {
+		return s.at, true
+	}
+	at, known := c.m.unheardOf[r.Holder]
+	return at, known
+}
+
+// unheard: a session has another owner, or is gone. When we last heard of its owner still counts while that one holds a lock whose
+// terms fail open.
+func (m *Member) unheard(session string) {
+	was := m.heard[session]
+	delete(m.heard, session)
+	holds := func(identity string) bool {
+		held := false
+		m.contests.each(func(c *contest) {
+			r := c.state.Lock.Record
+			held = held || c.failsOpen() && r != nil && r.Holder == identity
+		})
+		return held
+	}
+	maps.DeleteFunc(m.unheardOf, func(identity string, _ record.Instant) bool { return !holds(identity) })
+	if was.of != "" && holds(was.of) {
+		m.unheardOf[was.of] = was.at
+	}
 }
 
 // holdOff forbids us for d to take those locks of the stream whose terms fail open.
@@ -128,9 +167,10 @@ func (m *Member) leastSilence() time.Duration { return 2 * m.cfg.Timing.RenewInt
 func (m *Member) silent() bool { return m.now.Sub(m.beat.Sent) > m.leastSilence() }
 
 // awaitsHolder is the earliest instant at which we may take a lock whose holder may fail open; zero for
-// at once. The holder's session must have ended or list no such term. After that, our beats must have come
+// at once. The holder's session must have ended or list no such term, and our beats must come. They must have come
 // without a gap for as long as the holder's work may go on, and the holder must have written nothing. They must also have come for
-// as long as an outage that is too short to be noticed may have held its first write up: another outage may follow that one.
+// as long as an outage that is too short to be noticed may have held its first write up: another outage may follow that one. The
+// last extension of a holder that died must be over.
 func (c *contest) awaitsHolder() record.Instant {
 	l, m := &c.state.Lock, c.m
 	switch {
@@ -141,10 +181,20 @@ func (c *contest) awaitsHolder() record.Instant {
 	case !c.failsOpen():
 		return 0
 	}
-	if m.beat.Sent < max(l.LastSign().Add(c.firstWrite()+m.leastSilence()), m.soundSince.Add(c.lastWork())) {
+	if m.silent() || m.beat.Sent < max(l.LastSign().Add(c.firstWrite()+m.leastSilence()), m.soundSince.Add(c.lastWork())) {
 		return m.now.Add(machine.OutageUnbounded) // we look again at the next beat
 	}
+	if at, heard := c.heardAt(); heard && c.holder() == nil {
+		return at.Add(c.lastExtension())
+	}
 	return 0
+}
+
+// lastExtension is how long the work of a holder that died may go on after its last sign of life, if it failed open: it may have extended
+// its term until its next beat was due.
+func (c *contest) lastExtension() time.Duration {
+	t := c.election.Timing.Among(c.m.others)
+	return t.ObserverWait(c.m.cfg.Timing.RenewInterval + max(t.Extension(), c.longerLease()))
 }
 
 // outlasts says whether the store may be away while a term of ours goes on all the same. In that case our

@@ -73,7 +73,7 @@ func (m *Member) sessionWritten(w session.Write, a answer) {
 	if outcome == machine.Refused {
 		m.excuse()
 	}
-	if errors.Is(a.err, lock.ErrInvalid) {
+	if errors.Is(a.err, lock.ErrInvalid) || errors.Is(a.err, lock.ErrDenied) {
 		m.own.Unfit(w.Beat)
 	}
 	m.own.WriteDone(m.now, w.Beat, outcome, a.entry.Version)

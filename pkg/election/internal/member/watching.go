@@ -300,7 +300,11 @@ func (m *Member) listed(s *stream, e lock.Event) {
 		}
 	}
 	if m.carriesSessions(s) {
-		maps.DeleteFunc(m.heard, func(name string, _ sign) bool { return !seen[name] })
+		for _, name := range slices.Sorted(maps.Keys(m.heard)) {
+			if !seen[name] {
+				m.unheard(name)
+			}
+		}
 	}
 }
 

@@ -271,7 +271,7 @@ var deathRows = []row{
 	{
 		name: "death/guards-first", rule: "proof-not-patience: guards of programs are killed last, since nobody else finishes their work if the parent dies",
 		file: "pkg/runners/deadman/below.go",
-		old:  "v == AllButGuards && isWatcher(pid)",
+		old:  "v == AllButGuards && isWatcher(child.pid)",
 		new:  "false",
 		pkg:  "pkg/runners/parent", test: "TestGuardsAreSpared",
 	},

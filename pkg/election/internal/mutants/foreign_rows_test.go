@@ -325,6 +325,13 @@ var foreignRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
 	},
 	{
+		name: "foreign/alike-in-the-same-second", rule: "claim-and-wait: an elector's take raises the number of transitions, though a ConfigMap's time says nothing of it",
+		file: "pkg/election/internal/machine/lock.go",
+		old:  "r.Holder != was.Holder && r.Transitions > was.Transitions",
+		new:  "false",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/alike",
+	},
+	{
 		name: "foreign/alike-while-it-renews", rule: "claim-and-wait: an elector with a name of our form stays one between two renewals",
 		file: "pkg/election/internal/machine/lock.go",
 		old:  "	case s.Lock.Owner == Foreign && was.Holder == r.Holder:\n		return true\n",

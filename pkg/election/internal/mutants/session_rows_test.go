@@ -24,6 +24,13 @@ var sessionRows = []row{
 		pkg:  "pkg/election", test: "TestASlotThatIsFull",
 	},
 	{
+		name: "session/denied-slot-again-and-again", rule: "a slot that its member may not change is left alone",
+		file: "pkg/election/internal/member/sessions.go",
+		old:  " || errors.Is(a.err, lock.ErrDenied)",
+		new:  "",
+		pkg:  "pkg/election", test: "TestASlotThatIsDenied",
+	},
+	{
 		name: "session/full-slot-for-ever", rule: "a slot that was full is used again once it says something else",
 		file: "pkg/election/internal/session/slots.go",
 		old:  "&& unfit[name] != s.version {",

@@ -51,6 +51,8 @@ type slot struct {
 	name    string
 	record  *record.Record
 	version record.Version
+	// member is what the record says of its member, but for the open terms: those are as stated.
+	member *record.Member
 	// at is when we last saw it, changedAt when we last saw its owner beat.
 	at, changedAt record.Instant
 	// bornAt is when we first saw its present holder.
@@ -241,7 +243,7 @@ func (d *Directory) List(now, sent record.Instant, revision uint64, all []Shown)
 // after returns the slot that replaces before once the object shows r. It begins the waits that follow from
 // the change.
 func (d *Directory) after(now record.Instant, before *slot, name string, r *record.Record, v record.Version) *slot {
-	s := &slot{name: name, record: r, version: v, at: now, changedAt: now, bornAt: now, stated: statedBy(r)}
+	s := &slot{name: name, record: r, member: r.Member, version: v, at: now, changedAt: now, bornAt: now, stated: statedBy(r)}
 	if r.Bound() {
 		s.owner, s.beat, s.ended = r.Holder, r.Mark.Beat, r.Released()
 		if r.Member != nil {
@@ -271,6 +273,10 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		s.tampered = before.tampered || !bound || before.ended
 		s.owner, s.beat, s.ended = before.owner, before.beat, before.ended
 		s.stated, s.disowned, s.deaths = before.stated, before.disowned, before.deaths
+		if m := r.Member; m != nil && !slices.Equal(m.Open, s.stated.open) {
+			edited := *m
+			edited.Open, s.member = s.stated.open, &edited
+		}
 	}
 	if holderOf(before.record) == holderOf(r) {
 		s.bornAt = before.bornAt
@@ -365,11 +371,11 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 		}
 		older = older || d.isOlder(s, now, without)
 		holder := holderOf(s.record)
-		if holder == "" || holder == without || s.record.Member == nil || d.stateOf(s, now) != live {
+		if holder == "" || holder == without || s.member == nil || d.stateOf(s, now) != live {
 			continue
 		}
 		note(d.endOf(s))
-		l := living{identity: holder, member: s.record.Member, trust: machine.Proven}
+		l := living{identity: holder, member: s.member, trust: machine.Proven}
 		if l.member.Fallen > 0 {
 			if proven := s.bornAt.Add(d.probation(l.member.Fallen)); now < proven {
 				l.trust = machine.OnProbation

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -170,5 +171,38 @@ func TestAnUnboundSessionTellsOfItsMember(t *testing.T) {
 	}
 	if dead, _, _ := s.Expired(63 * second); len(dead) != 1 {
 		t.Error("nobody ends it")
+	}
+}
+
+// TestAnEditClosesNoTerm checks rule observers-clock for the terms that may fail open: a stranger lists others without a new beat, or
+// puts back what the session said before. The next beat counts.
+func TestAnEditClosesNoTerm(t *testing.T) {
+	for what, edited := range map[string]struct {
+		beat uint64
+		open []string
+	}{
+		"none":      {7, nil},
+		"another":   {7, []string{"b"}},
+		"put back":  {6, nil},
+		"every one": {7, []string{record.EveryElection}},
+	} {
+		s := newSlots(t)
+		show := func(at record.Instant, beat uint64, open ...string) {
+			r := s.by("h_1", "h_1", beat, s.timing.LeaseDuration)
+			r.Member.Open = open
+			s.show(at, r)
+		}
+		wantOpen := func(at record.Instant, open ...string) {
+			t.Helper()
+			if view, _ := s.View(at, ""); len(view.Peers) != 1 || !slices.Equal(view.Peers[0].Open, open) {
+				t.Errorf("%s: others see %+v, want the terms %v open", what, view.Peers, open)
+			}
+		}
+		show(1*second, 7, "a")
+		wantOpen(1*second, "a")
+		show(2*second, edited.beat, edited.open...)
+		wantOpen(2*second, "a")
+		show(3*second, 8, "c")
+		wantOpen(3*second, "c")
 	}
 }

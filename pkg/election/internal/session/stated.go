@@ -18,6 +18,8 @@ type stated struct {
 	setup    record.Setup
 	// predecessors are those of which the session told.
 	predecessors []record.Predecessor
+	// open are the elections in which the member had a term that may fail open.
+	open []string
 	// left: the member ended the session itself.
 	left bool
 }
@@ -31,7 +33,7 @@ func statedBy(r *record.Record) stated {
 	}
 	if m := r.Member; m != nil {
 		s.identity, s.config, s.setup = m.Identity, m.Config, m.Setup
-		s.predecessors = m.Predecessors
+		s.predecessors, s.open = m.Predecessors, m.Open
 	}
 	return s
 }

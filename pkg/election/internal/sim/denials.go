@@ -5,29 +5,34 @@ import (
 	"time"
 )
 
-// denials are rights that members lack: the store refuses a member's writes of one lock, while all its other requests
-// go through.
+// denials are writes of one lock that do not go through, while all other requests do: the store refuses them, since members lack a
+// right, or they hang.
 type denials struct {
 	w   *world
 	rng *rand.Rand
-	// until says until when a host may not write a lock; the end of the run if it never may.
+	// until says until when a host cannot write a lock; the end of the run if it never can.
 	until map[denial]int64
 	every time.Duration
+	hang  bool
 }
 
-// denial is the right that a host lacks.
+// denial is a lock that a host cannot write.
 type denial struct {
 	host *host
 	lock string
 }
 
-// pickDenials picks the missing rights of this run, or nil.
+// pickDenials picks the denials of this run, or nil. Where terms outlast an outage the writes hang: a refusal ends such a term.
 func (w *world) pickDenials(rng *rand.Rand) *denials {
-	if rng.IntN(6) > 0 || !w.happens(Denied) {
+	hang, seldom := w.silent(), 6
+	if hang {
+		seldom = 2
+	}
+	if rng.IntN(seldom) > 0 || !hang && !w.happens(Denied) {
 		return nil
 	}
 	every := time.Duration(float64(w.timing.LeaseDuration) * []float64{1, 3, 8}[rng.IntN(3)])
-	return &denials{w: w, rng: rng, until: map[denial]int64{}, every: every}
+	return &denials{w: w, rng: rng, until: map[denial]int64{}, every: every, hang: hang}
 }
 
 // begin schedules the next denial.
@@ -37,7 +42,7 @@ func (d *denials) begin() {
 	}
 }
 
-// deny takes a right from one host, or from all.
+// deny strikes one host, or all.
 func (d *denials) deny() {
 	w := d.w
 	if w.calm {
@@ -54,31 +59,41 @@ func (d *denials) deny() {
 	if d.rng.IntN(3) > 0 {
 		n := d.rng.IntN(len(w.hosts))
 		hosts = hosts[n : n+1]
-		if d.rng.IntN(3) == 0 {
+		if !d.hang && d.rng.IntN(3) == 0 {
 			until = w.endAt
 		}
 	}
 	for _, h := range hosts {
-		w.logf(h.name, "may not write %s for %v", lock, time.Duration(until-w.now))
+		w.logf(h.name, "cannot write %s for %v", lock, time.Duration(until-w.now))
 		d.until[denial{h, lock}] = max(d.until[denial{h, lock}], until)
 	}
 }
 
-// refuses says whether the host lacks the right to write the lock.
-func (d *denials) refuses(h *host, lock string) bool {
+// keep says whether the host cannot write the lock.
+func (d *denials) keep(h *host, lock string) bool {
 	return d != nil && d.w.now < d.until[denial{h, lock}]
 }
 
-// keepFrom says whether the host lacks a right that it needs to lead the election.
-func (d *denials) keepFrom(h *host, e int) bool {
-	l := h.w.locks[e]
-	return d.refuses(h, l.own.Name) || l.moves() && d.refuses(h, l.old.Name)
+// strike is the fate of such a write.
+func (d *denials) strike() fate {
+	if d.hang {
+		d.w.cov.saw(LockHangs)
+		return []fate{requestLost, replyLost, requestLate}[d.rng.IntN(3)]
+	}
+	d.w.cov.saw(Denied)
+	return refused
 }
 
-// lately says whether a host lacked a right to write a lock of the election until calm, or lacks one still.
+// keepFrom says whether the host cannot write a lock of the election.
+func (d *denials) keepFrom(h *host, e int) bool {
+	l := h.w.locks[e]
+	return d.keep(h, l.own.Name) || l.moves() && d.keep(h, l.old.Name)
+}
+
+// lately says whether a host could not write a lock of the election until calm, or cannot do so yet.
 func (d *denials) lately(e int) bool { return d != nil && d.lasts(e, d.w.calmAt) }
 
-// forGood says whether a host never gets back a right to write a lock of the election.
+// forGood says whether a host can never again write a lock of the election.
 func (d *denials) forGood(e int) bool { return d != nil && d.lasts(e, d.w.endAt) }
 
 func (d *denials) lasts(e int, till int64) bool {

@@ -175,9 +175,8 @@ func (q *request) goOut() {
 	f := h.link.readFate()
 	if q.record != nil {
 		f = h.link.writeFate()
-		if w.denials.refuses(h, q.name) {
-			f = refused
-			w.cov.saw(Denied)
+		if w.denials.keep(h, q.name) {
+			f = w.denials.strike()
 		}
 	}
 	q.carriedOut, q.answered = h.link.course(f, w.timeout)

@@ -53,6 +53,7 @@ var sessionFields = map[string]string{
 
 	"slot.name":      "plain",
 	"slot.record":    "as a session",
+	"slot.member":    "", // its record says so
 	"slot.version":   "by its place among those of this session",
 	"slot.at":        "whether it is now, and of each list and read whether it went out later",
 	"slot.changedAt": "as the end of the session",

@@ -1,0 +1,103 @@
+package mutants_test
+
+// outageRows break rules of terms that outlast an outage.
+var outageRows = []row{
+	{
+		name: "outage/not-held-off-while-blind", rule: "who sees nothing leaves alone the locks whose terms fail open",
+		file: "pkg/election/internal/member/contest.go",
+		old:  "HolderFirst: c.awaitsHolder(),\n\t\tHeldOff:     c.heldOff,",
+		new:  "",
+		pkg:  "pkg/election", test: "TestHolderDoesNotComeBack",
+	},
+	{
+		name: "outage/late-watch-is-silence", rule: "a lock that fails open is taken from a dead holder also by a member whose watch is late",
+		file: "pkg/election/internal/session/own.go",
+		old:  "	if at := o.sent[0].answered; at != 0 {",
+		new:  "	if at := o.sent[0].answered; false {",
+		pkg:  "pkg/election", test: "TestALateWatchIsNoSilence",
+	},
+	{
+		name: "outage/stored-when-sent", rule: "a beat without an answer may have been stored as late as it was shown, and one with an answer as late as that",
+		file: "pkg/election/internal/session/own.go",
+		old:  "	return now\n}\n\n// Whole says",
+		new:  "	return o.sent[0].at\n}\n\n// Whole says",
+		pkg:  "pkg/election/internal/session", test: "TestABeatIsStoredByItsAnswer",
+	},
+	{
+		name: "outage/first-seen-is-first", rule: "the holder that fails open gets the time for its first write after an outage",
+		file: "pkg/election/internal/member/contest.go",
+		old:  "HolderFirst: c.awaitsHolder(),",
+		new:  "",
+		pkg:  "pkg/election", test: "TestSilenceHoldsForEveryStore",
+	},
+	{
+		name: "outage/who-says-it-leads-is-not-heard", rule: "a lock is not free whose holder lives, and says that its term fails open",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "	case c.heldOpen():\n",
+		new:  "	case false:\n",
+		pkg:  "pkg/election", test: "TestOutagesInPart",
+	},
+	{
+		name: "outage/blind-take", rule: "who sees no beats of its own takes no lock whose term may fail open, however long the lock was not renewed before",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "m.silent() || m.beat.Sent < max(",
+		new:  "m.beat.Sent < max(",
+		pkg:  "pkg/election", test: "TestAHungLockBesideABlindMember",
+	},
+	{
+		name: "outage/the-dead-are-not-waited-for", rule: "a holder that died while it failed open may have extended its term until its next beat was due",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "heard && c.holder() == nil",
+		new:  "heard && c.holder() == nil && false",
+		pkg:  "pkg/election", test: "TestAHungLockOfADeadHolder",
+	},
+	{
+		name: "outage/forgotten-with-its-session", rule: "it is waited for although another member has its session",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "was.of != \"\" && holds(was.of)",
+		new:  "false",
+		pkg:  "pkg/election", test: "TestAHungLockOfADeadHolder",
+	},
+	{
+		name: "outage/open-by-one-name", rule: "a term may fail open under the name that its holder has for the election",
+		file: "pkg/election/internal/member/outage.go",
+		old:  " || holder.KeepsOpen(r.Election)",
+		new:  "",
+		pkg:  "pkg/election", test: "TestAHungLockOfARenamedElection",
+	},
+	{
+		name: "outage/edited-away", rule: "a stranger's edit of a session ends no term that fails open (rule observers-clock)",
+		file: "pkg/election/internal/session/directory.go",
+		old:  "m != nil && !slices.Equal(m.Open, s.stated.open)",
+		new:  "m != nil && false",
+		pkg:  "pkg/election/internal/session", test: "TestAnEditClosesNoTerm",
+	},
+	{
+		name: "outage/first-write-by-the-election-alone", rule: "after an outage its holder gets the time for a beat of its session, too",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "2*max(c.election.Timing.RenewInterval, c.m.cfg.Timing.RenewInterval)",
+		new:  "2*c.election.Timing.RenewInterval",
+		pkg:  "pkg/election", test: "TestHolderIsFirstWhoseSessionIsSlower",
+	},
+	{
+		name: "outage/no-other-behind-it", rule: "after an outage its holder is first, also after one that follows another, which nobody else noticed",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "l.LastSign().Add(c.firstWrite()+m.leastSilence())",
+		new:  "l.LastSign().Add(c.firstWrite())",
+		pkg:  "pkg/election", test: "TestAnOutageBehindAnOutage",
+	},
+	{
+		name: "outage/unlisted-under-work", rule: "a term that fails open is listed until its work has stopped",
+		file: "pkg/election/internal/member/outage.go",
+		old:  "on := c.atWork()",
+		new:  "on := c.state.Role == machine.Leading",
+		pkg:  "pkg/election", test: "TestWorkOfAFailOpenTermIsListedWhileItStops",
+	},
+	{
+		name: "outage/who-leaves-ends-others", rule: "who leaves ends no session of others: it does not know any more who fails open",
+		file: "pkg/election/internal/member/sessions.go",
+		old:  "(m.leaving != \"\" || m.spares(a.Name))",
+		new:  "m.spares(a.Name)",
+		pkg:  "pkg/election", test: "TestWhoLeavesSparesWhoFailsOpen",
+	},
+}

@@ -37,6 +37,17 @@ func (r *resolver) unique(seen map[string]string, value, field, problem, hint st
 	return false
 }
 
+// formerScope refuses a former lock of another kind, or in another namespace, without a name: nobody can tell whether the election had
+// a lock for each revision before. Members would share none with those that have the former configuration.
+func (r *resolver) formerScope(at string, e *Election) {
+	from := e.Lock.MigrateFrom
+	if from == nil || r.given(at+".name") || from.Kind == e.Lock.Kind && from.Namespace == e.Lock.Namespace {
+		return
+	}
+	r.clash(at, fmt.Sprintf("write name: %s if the election had scope: revision before, else name: %s", e.Lock.Name, from.Name),
+		"does not say which lock the election had before, with scope: revision or without")
+}
+
 // lockField is the field that names an election's lock.
 func (r *resolver) lockField(at string) string {
 	if field := at + ".lock.name"; r.given(field) {
@@ -53,6 +64,7 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 	if scope := at + ".scope"; r.oneOf(scope, doc.Scope, string(ScopeGroup), string(ScopeRevision)) == string(ScopeRevision) && named && !r.obscure("member") {
 		e.Suffix = "-" + r.cfg.Member.Revision
 		e.Name, e.Lock.Name = e.Name+e.Suffix, e.Lock.Name+e.Suffix
+		r.formerScope(at+".lock.migrateFrom", &e)
 		r.scoped(scope, "election", e.Name, labelledName)
 		r.scoped(scope, "lock", e.Lock.Name, objectName)
 	}

@@ -58,7 +58,7 @@ func TestEnabledRefusals(t *testing.T) {
 // The lock from which a scoped election migrates has the name as written, without a revision. The
 // default is the name of the election's lock without its revision.
 func TestMigrateFromHasNoSuffix(t *testing.T) {
-	for from, want := range map[string]string{"{kind: ConfigMap}": "a", "{kind: ConfigMap, name: old}": "old"} {
+	for from, want := range map[string]string{"{kind: Lease}": "a", "{kind: ConfigMap, name: a}": "a", "{kind: ConfigMap, name: old}": "old"} {
 		c, err := scoped(t, `{revision: b}`, `{name: a, scope: revision, lock: {migrateFrom: `+from+`}}`)
 		if err != nil {
 			t.Fatal(err)
@@ -66,5 +66,14 @@ func TestMigrateFromHasNoSuffix(t *testing.T) {
 		if l := c.Elections[0].Lock; l.MigrateFrom.Name != want || l.Name != "a-b" {
 			t.Errorf("%s: from %s to %s", from, l.MigrateFrom.Name, l.Name)
 		}
+	}
+}
+
+// TestMigrateFromSaysItsScope checks that an election with scope: revision does not move from a lock of another kind without its name:
+// it may have been for one revision or for all.
+func TestMigrateFromSaysItsScope(t *testing.T) {
+	_, err := scoped(t, `{revision: b}`, `{name: a, scope: revision, lock: {migrateFrom: {kind: ConfigMap}}}`)
+	if err == nil || !strings.Contains(err.Error(), "write name: a-b if the election had scope: revision before, else name: a") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -283,7 +283,7 @@ func TestPlanOfLocks(t *testing.T) {
 		{"{name: e, scope: revision}", "{name: e}", "the election e-default would be e, with the lock Lease/e instead of Lease/e-default"},
 		{"{name: e}", "{name: e, scope: revision, lock: {migrateFrom: {name: e}}}", ""},
 		{"{name: e}", "{name: e}, {name: e, scope: revision}", ""}, // e-default is one more election
-		{"{name: e, scope: revision, lock: {kind: ConfigMap}}", "{name: e, scope: revision, lock: {migrateFrom: {kind: ConfigMap}}}", "add migrateFrom: {kind: ConfigMap, name: e-default} until"},
+		{"{name: e, scope: revision, lock: {kind: ConfigMap}}", "{name: e, scope: revision, lock: {migrateFrom: {kind: ConfigMap, name: e}}}", "add migrateFrom: {kind: ConfigMap, name: e-default} until"},
 		{"{name: e, scope: revision, lock: {kind: ConfigMap}}", "{name: e, scope: revision, lock: {migrateFrom: {kind: ConfigMap, name: e-default}}}", ""},
 		{"{name: e}, {name: f}", "{name: f, lock: {name: e}}", "the lock of election f would change from Lease/f to Lease/e"},
 		{"{name: e}", "{name: f, lock: {name: e}}", ""},

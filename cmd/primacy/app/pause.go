@@ -77,7 +77,12 @@ func (s *steerCommand) pause(ctx context.Context, what string, stand rollout.Sta
 		}
 		warnings = append(warnings, "it replaces "+what+view.Paused(*now))
 	}
-	return s.changePlan(ctx, what, warnings, func(p rollout.Plan) (rollout.Plan, error) { return p.Stand(stand) })
+	return s.changePlan(ctx, what, warnings, func(p rollout.Plan) (rollout.Plan, error) {
+		if !stand.Until.IsZero() && !time.Now().Before(stand.Until.Time) { // somebody took long to answer
+			return p, &rollout.Refused{Word: "pause", Problem: "the pause would have ended at " + stand.Until.Format(time.RFC3339), Hint: "give a longer --for"}
+		}
+		return p.Stand(stand)
+	})
 }
 
 // endsBefore says whether one end of a pause is before another; zero is no end.

@@ -230,7 +230,7 @@ func seenOf(group string, plan rollout.Plan, r status.Report, canary string, kno
 	seen := rollout.Seen{Own: controller.ElectionName(group)}
 	for _, m := range r.Members {
 		if m.State == status.Live {
-			seen.Members = append(seen.Members, rollout.Member{Identity: m.Identity, Revision: m.Revision, Ready: m.Ready, Standing: m.Standing})
+			seen.Members = append(seen.Members, rollout.Member{Identity: m.Identity, Revision: m.Revision, Ready: m.Ready})
 		}
 	}
 	for _, e := range r.Elections {

@@ -44,6 +44,10 @@ func (d *Directory) Living(at record.Instant) Living {
 	return l
 }
 
+// ProvenAt returns when the probation of a living member ends, or ended, that fell before; zero if it is on none. Holders move no lock
+// to it before. They may have seen it for longer than this Directory has: then they do so earlier.
+func (d *Directory) ProvenAt(identity string) record.Instant { return d.sessions.ProvenAt(identity) }
+
 // Lost returns the times at which, according to a lock's history, members of the revision lost the lock
 // without giving it up. The earliest comes first.
 func (d *Directory) Lost(history []record.Entry, revision string) (lost []time.Time) {
@@ -53,6 +57,11 @@ func (d *Directory) Lost(history []record.Entry, revision string) (lost []time.T
 		}
 	}
 	return lost
+}
+
+// FailedIn says whether, according to a lock's history, the member with that identity released the lock because its work had failed.
+func FailedIn(history []record.Entry, identity string) bool {
+	return machine.FailedIn(history, identity)
 }
 
 // Living are the members of a group that live.

@@ -11,17 +11,17 @@ import (
 
 // How long the holder may rightly keep an election that prefers the canary.
 
-// heldUntil is the later of two times: when the present term is minHold old, and when the holder
-// began to count preemptDelay. The holder begins that count again once it and the next leader, who are the pair,
-// see the same preference. heldUntil is zero if the election has neither delay. The record gives the term's start
-// by the holder's clock; but the term began no later than we first saw it.
-func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Duration, pair ...string) (until time.Time) {
+// heldUntil is the latest of three times: when the present term is minHold old, when the probation of the canary's member ends, and when
+// the holder began to count preemptDelay. The holder begins that count again once it and that member see the same preference. heldUntil
+// is zero if there is no such delay. The record gives the term's start by the holder's clock; but the term began no later than we
+// first saw it.
+func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Duration, holder, canary string) (until time.Time) {
+	if at := m.eyes.members.ProvenAt(canary); at > m.at {
+		until = m.wallAt(at)
+	}
 	if e.Timing.PreemptDelay > 0 {
-		agreed := m.eyes.since
-		for _, identity := range pair {
-			agreed = max(agreed, m.agreed(identity, patience))
-		}
-		until = m.wallAt(agreed)
+		agreed := max(m.eyes.since, m.agreed(holder, patience), m.agreed(canary, patience))
+		until = later(until, m.wallAt(agreed))
 	}
 	if e.Timing.MinHold == 0 || !m.Lead(entry) {
 		return until
@@ -30,10 +30,14 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Durat
 	if acquired := entry.Record.Acquired; acquired.Before(began) {
 		began = acquired
 	}
-	if held := began.Add(e.Timing.MinHold); held.After(until) {
-		until = held
+	return later(until, began.Add(e.Timing.MinHold))
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
-	return until
+	return a
 }
 
 // agreed is since when a member has seen the controller's preference; zero if no such member lives. While the member sees another

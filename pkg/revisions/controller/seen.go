@@ -53,7 +53,7 @@ func (m moment) seen(plan rollout.Plan, s steering.Sight) rollout.Seen {
 	for _, p := range m.Members {
 		pulse, _ := m.eyes.pulseOf(p.Identity)
 		seen.Members = append(seen.Members, rollout.Member{
-			Identity: p.Identity, Revision: p.Revision, Ready: p.Ready, Standing: p.Standing,
+			Identity: p.Identity, Revision: p.Revision, Ready: p.Ready,
 			Duration: pulse.duration, Heard: pulse.heard(m.at),
 		})
 	}
@@ -108,6 +108,11 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	out.HeldUntil, out.Delay = m.heldUntil(e, entry, plan.Rollout.AcquireTimeout, out.Holder, out.Canary), m.delay(e, entry)
 	if entry.Absent() {
 		return out
+	}
+	for _, p := range m.Members {
+		if !p.StandsFor(e.Name) && members.FailedIn(entry.Record.History, p.Identity) {
+			out.Failed = append(out.Failed, p.Identity)
+		}
 	}
 	out.Lost = m.eyes.members.Lost(entry.Record.History, plan.Rollout.Canary)
 	out.StableLost = m.eyes.members.Lost(entry.Record.History, plan.Rollout.Stable)

@@ -58,6 +58,9 @@ type Election struct {
 	Lost []time.Time
 	// StableLost is the same for members of stable.
 	StableLost []time.Time
+	// Failed lists the identities of members that released the lock because their work had failed, and stand down since. A member
+	// that is merely not ready for the election is not among them.
+	Failed []string
 }
 
 // Following says whether an election follows revisions.
@@ -85,8 +88,6 @@ func (e Election) overdueFrom(now Time) Time {
 type Member struct {
 	Identity, Revision string
 	Ready              bool
-	// Standing lists elections in which the member's runners failed lately.
-	Standing []string
 	// Duration is how long the member's session lasts without a renewal.
 	Duration time.Duration
 	// Heard lists how long ago, by its own clock, the controller saw the member's last renewals,

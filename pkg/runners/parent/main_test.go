@@ -196,7 +196,7 @@ var roles = map[string]func(*parent.Line) int{
 				1<<(unix.SIGUSR1-1) | 1<<(unix.SIGUSR2-1) | 1<<(unix.SIGPIPE-1)
 			write("state", fmt.Sprintf("%s %x", name, set&asked))
 		}
-		write("listens", os.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()))
+		write("listens", os.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()) && os.Getenv("WATCHDOG_PID") == strconv.Itoa(os.Getpid()))
 		if os.Getenv("LISTEN_FDS") != "" {
 			text, _ := bufio.NewReader(os.NewFile(3, "handed")).ReadString('\n')
 			write("handed", strings.TrimSpace(text))

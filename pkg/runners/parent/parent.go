@@ -179,8 +179,10 @@ func takeLine(text string) (*Line, error) {
 		}
 		deadman.Within(s.Cgroup, s.Trees)
 	}
-	if os.Getenv("LISTEN_PID") == strconv.Itoa(s.Parent) { // what was meant for our parent is ours
-		_ = os.Setenv("LISTEN_PID", strconv.Itoa(os.Getpid()))
+	for _, whom := range []string{"LISTEN_PID", "WATCHDOG_PID"} {
+		if os.Getenv(whom) == strconv.Itoa(s.Parent) { // what was meant for our parent is ours
+			_ = os.Setenv(whom, strconv.Itoa(os.Getpid()))
+		}
 	}
 	if err := unix.SetNonblock(s.Descriptor, true); err != nil {
 		return nil, fmt.Errorf("%s: %w", childVariable, err)

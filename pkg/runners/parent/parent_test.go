@@ -388,7 +388,7 @@ func TestWhatAMemberInherits(t *testing.T) {
 	p.cmd.ExtraFiles = []*os.File{handed}
 	p.cmd.Stdin = strings.NewReader("hello\n")
 	// A service manager sets LISTEN_PID after the fork.
-	p.cmd.Args = []string{"sh", "-c", `LISTEN_FDS=1 LISTEN_PID=$$ exec "$0"`, os.Args[0]}
+	p.cmd.Args = []string{"sh", "-c", `LISTEN_FDS=1 LISTEN_PID=$$ WATCHDOG_PID=$$ exec "$0"`, os.Args[0]}
 	p.cmd.Path = "/bin/sh"
 	p.start()
 	_ = give.Close()

@@ -52,6 +52,20 @@ var operatorsRows = []row{
 		pkg:  "pkg/revisions/rollout", test: "TestAbsent",
 	},
 	{
+		name: "operators/unready-is-failure", rule: "a member of the canary that is not ready has not failed",
+		file: "pkg/revisions/controller/seen.go",
+		old:  "!p.StandsFor(e.Name) && members.FailedIn(entry.Record.History, p.Identity)",
+		new:  "!p.StandsFor(e.Name)",
+		pkg:  "pkg/revisions/controller", test: "TestANewcomerIsNoFailure",
+	},
+	{
+		name: "operators/no-probation", rule: "a rollout waits until the canary's probation is over",
+		file: "pkg/revisions/controller/pace.go",
+		old:  "at > m.at",
+		new:  "false && at > m.at",
+		pkg:  "pkg/revisions/controller", test: "TestACanaryOnProbation",
+	},
+	{
 		name: "operators/never-ends", rule: "what has an end ends without a change of the plan",
 		file: "pkg/revisions/steering/source.go",
 		old:  "	if !ends.IsZero() {\n",

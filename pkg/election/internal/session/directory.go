@@ -464,6 +464,16 @@ func (d *Directory) probation(fallen int) time.Duration {
 	return record.Doubled(d.timing.StandDown, fallen-1)
 }
 
+// ProvenAt is when the probation of the living member ends, or ended; zero if it is on none.
+func (d *Directory) ProvenAt(identity string) record.Instant {
+	for _, s := range d.slots {
+		if m := s.member; m != nil && m.Fallen > 0 && identity != "" && holderOf(s.record) == identity {
+			return s.bornAt.Add(d.probation(m.Fallen))
+		}
+	}
+	return 0
+}
+
 // Ending says how a session ended, in the words of the member that ended it; empty if it has not ended.
 func (d *Directory) Ending(name string) string {
 	s := d.slot(name)

@@ -100,7 +100,8 @@
 // # Outages
 //
 // In the class Outages the store falls silent for all members alike, and the terms of some
-// elections outlast the silence. Requests also get lost one by one. No member is cut off alone, and no lock is edited: either breaks the
+// elections outlast the silence. Requests also get lost one by one, and in half of the seeds the writes of one lock hang for a while, for one
+// member or for all, while everything else goes through. No member is cut off alone, and no lock is edited: either breaks the
 // guarantee, as docs/ranges.md says. All judges apply. A term that fails open may be granted
 // more than its last write allows, but not more than its configuration allows. One kind of overlap is
 // only counted, since docs/ranges.md states it as the price: the member of a term that failed open

@@ -230,7 +230,7 @@ func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 	}
 	for _, m := range members {
 		seen.Members = append(seen.Members, rollout.Member{
-			Identity: m.Identity, Revision: m.Revision, Ready: m.Ready, Standing: m.Standing, Duration: s.w.timing.LeaseDuration,
+			Identity: m.Identity, Revision: m.Revision, Ready: m.Ready, Duration: s.w.timing.LeaseDuration,
 		})
 	}
 	for _, name := range s.w.elections {
@@ -241,6 +241,11 @@ func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 				if i.member.Directory().MemberRevision(l.Who) == canary && !(l.Orphaned && i.member.Directory().Left(l.Who)) {
 					e.Lost = append(e.Lost, l.When)
 				}
+			}
+		}
+		for _, m := range members {
+			if r := s.w.store.read(name).Record; r != nil && !m.StandsFor(name) && machine.FailedIn(r.History, m.Identity) {
+				e.Failed = append(e.Failed, m.Identity)
 			}
 		}
 		for _, m := range members {

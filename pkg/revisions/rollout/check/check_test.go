@@ -63,6 +63,7 @@ func TestChecks(t *testing.T) {
 			m.Heard = append(m.Heard, time.Duration(s*float64(time.Second)))
 		}
 	}
+	failed := func(e *rollout.Election, m *rollout.Member) { e.Failed = append(e.Failed, m.Identity) }
 	for _, tt := range []struct {
 		name   string
 		change func(*check.Sight)
@@ -77,9 +78,9 @@ func TestChecks(t *testing.T) {
 		{"nobody is there to acquire", func(s *check.Sight) { away(s); web(s).Canary = "" }, ""},
 		{"pinned since", func(s *check.Sight) { away(s); web(s).Pinned = true }, ""},
 
-		{"runners fail", func(s *check.Sight) { green(s).Standing = []string{"db", "web"} }, "runners, web, g_00000001: its runners failed"},
-		{"runners fail where stable leads", func(s *check.Sight) { green(s).Standing = []string{"db"} }, ""},
-		{"runners of stable fail", func(s *check.Sight) { red(s).Standing = []string{"web"} }, ""},
+		{"runners fail", func(s *check.Sight) { failed(db(s), green(s)); failed(web(s), green(s)) }, "runners, web, g_00000001: its runners failed"},
+		{"runners fail where stable leads", func(s *check.Sight) { failed(db(s), green(s)) }, ""},
+		{"runners of stable fail", func(s *check.Sight) { failed(web(s), red(s)) }, ""},
 
 		{"lost again", func(s *check.Sight) { lost(web(s), 301, 600) }, "flaps, web: lost by the canary 2 times within 5m0s"},
 		{"lost once", func(s *check.Sight) { lost(web(s), 301) }, ""},
@@ -122,7 +123,7 @@ func TestChecks(t *testing.T) {
 		{"another attempt", func(s *check.Sight) { away(s); s.Spec.Retry = 1 }, ""},
 		{"only others are wanted", func(s *check.Sight) { away(s); s.Spec.Checks = []string{"flaps"} }, ""},
 		{"none are wanted", func(s *check.Sight) { away(s); s.Spec.Checks = []string{"none"} }, ""},
-		{"it is wanted", func(s *check.Sight) { green(s).Standing = []string{"web"}; s.Spec.Checks = []string{"runners"} }, "runners, web, g_00000001: its runners failed"},
+		{"it is wanted", func(s *check.Sight) { failed(web(s), green(s)); s.Spec.Checks = []string{"runners"} }, "runners, web, g_00000001: its runners failed"},
 		{"one is wanted that there is not", func(s *check.Sight) { s.Spec.Checks = []string{"luck"} }, "luck: this controller knows no such check"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

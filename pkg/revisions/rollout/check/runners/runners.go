@@ -4,13 +4,11 @@ package runners
 import (
 	"slices"
 
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
 )
 
-// Check fails for an election in reach if a member of the canary is in bad standing there: its
-// runners failed lately.
+// Check fails for an election in reach if the runners of a member of the canary failed there lately.
 type Check struct{}
 
 // Name implements check.Check.
@@ -20,7 +18,7 @@ func (Check) Name() string { return "runners" }
 func (Check) Find(s check.Sight) (found []rollout.Failure) {
 	for _, m := range s.Canaries() {
 		for _, e := range s.InReach() {
-			if slices.Contains(m.Standing, e.Name) || slices.Contains(m.Standing, record.EveryElection) {
+			if slices.Contains(e.Failed, m.Identity) {
 				found = append(found, rollout.Failure{Election: e.Name, Member: m.Identity, What: "its runners failed"})
 			}
 		}

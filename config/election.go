@@ -37,15 +37,15 @@ func (r *resolver) unique(seen map[string]string, value, field, problem, hint st
 	return false
 }
 
-// formerScope refuses a former lock of another kind, or in another namespace, without a name: nobody can tell whether the election had
-// a lock for each revision before. Members would share none with those that have the former configuration.
+// formerScope refuses a former lock of another kind or namespace that has no name: the election may have had one lock, or one
+// for each revision. If we guessed wrong, we would share no lock with members that have the former configuration.
 func (r *resolver) formerScope(at string, e *Election) {
 	from := e.Lock.MigrateFrom
 	if from == nil || r.given(at+".name") || from.Kind == e.Lock.Kind && from.Namespace == e.Lock.Namespace {
 		return
 	}
 	r.clash(at, fmt.Sprintf("write name: %s if the election had scope: revision before, else name: %s", e.Lock.Name, from.Name),
-		"does not say which lock the election had before, with scope: revision or without")
+		"does not say whether the election had one lock before, or one for each revision")
 }
 
 // lockField is the field that names an election's lock.

@@ -69,11 +69,13 @@ func TestMigrateFromHasNoSuffix(t *testing.T) {
 	}
 }
 
-// TestMigrateFromSaysItsScope checks that an election with scope: revision does not move from a lock of another kind without its name:
-// it may have been for one revision or for all.
+// TestMigrateFromSaysItsScope checks that an election with scope: revision does not move from a lock of another kind or namespace without
+// its name.
 func TestMigrateFromSaysItsScope(t *testing.T) {
-	_, err := scoped(t, `{revision: b}`, `{name: a, scope: revision, lock: {migrateFrom: {kind: ConfigMap}}}`)
-	if err == nil || !strings.Contains(err.Error(), "write name: a-b if the election had scope: revision before, else name: a") {
-		t.Errorf("got %v", err)
+	for _, from := range []string{"{kind: ConfigMap}", "{namespace: other}"} {
+		_, err := scoped(t, `{revision: b}`, `{name: a, scope: revision, lock: {migrateFrom: `+from+`}}`)
+		if err == nil || !strings.Contains(err.Error(), "write name: a-b if the election had scope: revision before, else name: a") {
+			t.Errorf("%s: got %v", from, err)
+		}
 	}
 }

@@ -87,7 +87,7 @@ func (c *Configuration) migration(from LockName, e *Election) string {
 	if from.Kind != e.Lock.Kind {
 		fields = append(fields, "kind: "+from.Kind)
 	}
-	if e.Suffix != "" || from.Name != e.Lock.Name { // migrateFrom defaults to this name
+	if e.Suffix != "" || from.Name != e.Lock.Name { // without scope: revision, its name defaults to the lock's
 		fields = append(fields, "name: "+from.Name)
 	}
 	return "migrateFrom: {" + strings.Join(fields, ", ") + "}"

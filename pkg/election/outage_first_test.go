@@ -268,31 +268,36 @@ func TestWorkOfAFailOpenTermIsListedWhileItStops(t *testing.T) {
 // TestALateWatchIsNoSilence has the watch of one member show everything late, always by the same time, which is longer than a beat takes
 // to be due. The holder of an election that fails open dies. It checks that the other member takes the lock: the store answers its beats.
 func TestALateWatchIsNoSilence(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		g := newGroup(t, "a")
-		late := time.Duration(0)
-		g.bend = func(c *election.Config, s *election.Spec) {
-			s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: time.Second}
-			by := late
-			c.Locks.(*memory.Store).On(memory.Deliver, func(ctx context.Context, c memory.Call, op func() error) error {
-				if c.Record == nil {
-					return op()
-				}
-				return memory.Delay(time.Until(c.Record.Renewed.Add(by)))(ctx, c, op)
-			})
-		}
-		m1 := g.join("m1", "stable", stable)
-		after(40 * time.Second)
-		g.wantLeader("a", m1, m1)
-		late = 4 * time.Second
-		m2 := g.join("m2", "stable", stable)
-		after(40 * time.Second)
-		hangAll(m1.store)
-		after(60 * time.Second)
-		g.wantLeader("a", m2, m1, m2)
-		m1.store.Heal()
-		g.end(m1, m2)
-	})
+	for _, by := range []time.Duration{4 * time.Second, 7 * time.Second, 9 * time.Second} {
+		inBubble(t, func(t *testing.T) { aLateWatch(t, by) })
+	}
+}
+
+func aLateWatch(t *testing.T, shown time.Duration) {
+	t.Helper()
+	g := newGroup(t, "a")
+	late := time.Duration(0)
+	g.bend = func(c *election.Config, s *election.Spec) {
+		s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: time.Second}
+		by := late
+		c.Locks.(*memory.Store).On(memory.Deliver, func(ctx context.Context, c memory.Call, op func() error) error {
+			if c.Record == nil {
+				return op()
+			}
+			return memory.Delay(time.Until(c.Record.Renewed.Add(by)))(ctx, c, op)
+		})
+	}
+	m1 := g.join("m1", "stable", stable)
+	after(40 * time.Second)
+	g.wantLeader("a", m1, m1)
+	late = shown
+	m2 := g.join("m2", "stable", stable)
+	after(40 * time.Second)
+	hangAll(m1.store)
+	after(60 * time.Second)
+	g.wantLeader("a", m2, m1, m2)
+	m1.store.Heal()
+	g.end(m1, m2)
 }
 
 // TestNobodyWaitsForAForeignMonth has an elector that is not ours hold the lock of an election that fails open, with a duration of 30 days,

@@ -23,7 +23,7 @@ func (g *group) failsOpen() {
 }
 
 // failingOpen returns a group of three, and those; m1 leads.
-func failingOpen(t *testing.T, timing record.Timing) (g *group, all []*member) {
+func failingOpen(t *testing.T, timing, ofOthers record.Timing) (g *group, all []*member) {
 	t.Helper()
 	g = newGroup(t, "a")
 	g.failsOpen()
@@ -34,6 +34,7 @@ func failingOpen(t *testing.T, timing record.Timing) (g *group, all []*member) {
 	}
 	m1 := g.join("m1", "stable", stable)
 	after(2*timing.LeaseDuration + 10*time.Second)
+	timing = ofOthers
 	all = []*member{m1, g.join("m2", "stable", stable), g.join("m3", "stable", stable)}
 	after(2*timing.LeaseDuration + 10*time.Second)
 	g.wantLeader("a", m1, all...)
@@ -52,7 +53,7 @@ func leadsOn(t *testing.T, m *member) {
 func TestAHungLockBesideABlindMember(t *testing.T) {
 	for trial := range 8 {
 		inBubble(t, func(t *testing.T) {
-			g, all := failingOpen(t, profile("default"))
+			g, all := failingOpen(t, profile("default"), profile("default"))
 			m1, m2 := all[0], all[1]
 			m1.store.On(memory.Put, memory.Named("a", memory.Hang()))
 			after(60*time.Second + time.Duration(trial)*370*time.Millisecond)
@@ -72,7 +73,7 @@ func TestAHungLockBesideABlindMember(t *testing.T) {
 func TestAHungLockThenAnOutage(t *testing.T) {
 	for trial := range 12 {
 		inBubble(t, func(t *testing.T) {
-			g, all := failingOpen(t, profile("default"))
+			g, all := failingOpen(t, profile("default"), profile("default"))
 			for _, m := range all {
 				m.store.On(memory.Put, memory.Named("a", memory.Hang()))
 			}
@@ -98,6 +99,8 @@ func TestAHungLockThenAnOutage(t *testing.T) {
 // TestAHungLockOfADeadHolder: the holder dies. Nobody takes the lock before the deadline that its program was granted, whether its
 // session lapses, somebody's word ends it, or another member of its host takes the session's place.
 func TestAHungLockOfADeadHolder(t *testing.T) {
+	quick := profile("default")
+	quick.LeaseDuration, quick.RenewInterval, quick.StopGrace = 20*time.Second, time.Second, 2*time.Second
 	lapses := func(*group) *member { return nil }
 	said := func(g *group) *member {
 		after(6100 * time.Millisecond)
@@ -108,13 +111,14 @@ func TestAHungLockOfADeadHolder(t *testing.T) {
 		return nil
 	}
 	for name, tt := range map[string]struct {
-		timing string
-		then   func(g *group) (another *member)
+		timing, ofOthers record.Timing
+		then             func(g *group) (another *member)
 	}{
-		"lapses":                             {"default", lapses},
-		"lapses, and the election is slower": {"relaxed", lapses},
-		"a word":                             {"default", said},
-		"a word, and its host comes back": {"default", func(g *group) *member {
+		"lapses":                             {profile("default"), profile("default"), lapses},
+		"lapses, and the election is slower": {profile("relaxed"), profile("relaxed"), lapses},
+		"a word":                             {profile("default"), profile("default"), said},
+		"a word, and others are quicker":     {profile("default"), quick, said},
+		"a word, and its host comes back": {profile("default"), profile("default"), func(g *group) *member {
 			said(g)
 			return g.join("m1", "stable", stable)
 		}},
@@ -122,10 +126,10 @@ func TestAHungLockOfADeadHolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for trial := range 6 {
 				inBubble(t, func(t *testing.T) {
-					g, all := failingOpen(t, profile(tt.timing))
+					g, all := failingOpen(t, tt.timing, tt.ofOthers)
 					m1 := all[0]
 					m1.store.On(memory.Put, memory.Named("a", memory.Hang()))
-					after(4*profile(tt.timing).LeaseDuration + time.Duration(trial)*500*time.Millisecond)
+					after(4*tt.timing.LeaseDuration + time.Duration(trial)*500*time.Millisecond)
 					granted := time.Now().Add(m1.status["a"].ValidTerm().Deadline.Sub(g.clock.Now()))
 					away(m1) // as if it died: nothing more of it is stored
 					if another := tt.then(g); another != nil {

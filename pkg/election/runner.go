@@ -74,9 +74,9 @@ func (t Term) Fenced() bool { return t.Token != 0 }
 // work must be dead within stopGrace, as with any Stop, or the process ends. Once the runner
 // has returned, the member releases the lock and stands down for a while.
 //
-// If the term is ending already, GiveUp does no more than return true; the context may end a
-// moment later, since callbacks of OnEnd come first. For a Term that no Manager began it does
-// nothing and returns false.
+// GiveUp returns whether a Manager keeps the term. If none does, GiveUp does nothing. If the term
+// is ending already, GiveUp only returns true; the context ends once the callbacks of OnEnd have
+// returned.
 func (t Term) GiveUp(why string) (kept bool) {
 	if t.giveUp == nil {
 		return false

@@ -210,7 +210,7 @@ func (w *work) endLocked(s Stop) (tell func()) {
 // on, though the lock is renewed until the runner has returned.
 func (w *work) giveUp(why string) {
 	told := make(chan struct{})
-	go func() { // joined below; we recover a panic of the runner, but nobody may recover one of a callback of OnEnd
+	go func() { // joined below. We recover a panic of the runner; on this goroutine nobody recovers one of a callback of OnEnd.
 		defer close(told)
 		w.locked(func() (then func()) {
 			if w.stop != nil || w.returned {

@@ -58,7 +58,7 @@ func (a *always) Run(ctx context.Context, term election.Term) error {
 	case <-over:
 		return nil
 	case failed := <-a.failing:
-		if !term.GiveUp(failed.Error()) {
+		if !term.GiveUp(failed.Error()) { // nobody keeps the term
 			deadline, _ := term.Deadline()
 			cancel(&election.Stop{Reason: failed.Error(), By: deadline})
 		}

@@ -157,7 +157,7 @@ func (c *crew) ended(h *hand, err error) {
 func (c *crew) giveUp(why error) {
 	// Tell the term's keeper, or it would extend the term while a worker hangs.
 	if c.term.GiveUp(why.Error()) {
-		<-c.ctx.Done() // somebody else may be telling a stop just now
+		<-c.ctx.Done() // callbacks of OnEnd may still run: the context ends after them
 		c.begin(context.Cause(c.ctx), stopBy(c.ctx, c.term))
 		return
 	}

@@ -217,8 +217,8 @@ func TestHandoverToADeadHolder(t *testing.T) {
 	var out bytes.Buffer
 	s.out, s.notes = &out, &out
 	s.take(steering.Stored{})
-	if err := s.handover(t.Context(), "one", "old", time.Second); err == nil {
-		t.Errorf("it is done: %s", &out)
+	if err := s.handover(t.Context(), "one", "old", time.Second); err == nil || !strings.Contains(err.Error(), "no member old of group edge lives") {
+		t.Errorf("got %v: %s", err, &out)
 	}
 }
 

@@ -2,14 +2,11 @@ package app
 
 import (
 	"os"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
-
-	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // encodeDuration writes about three digits, for people.
@@ -52,66 +49,3 @@ func newLoggerTo(out zapcore.WriteSyncer, level, format string) *zap.Logger {
 	klog.SetLoggerWithOptions(clientLog(log.Named("client-go")), klog.ContextualLogger(true))
 	return log
 }
-
-// impatient drops lines while nobody takes them, and says later how many those were: a log that hangs must not keep a program from
-// being started again, or a process from ending. Whoever uses it locks it.
-type impatient struct {
-	to zapcore.WriteSyncer
-	// encoder makes the line that says how many were dropped.
-	encoder zapcore.Encoder
-	// hangs gets the result of the write that was not taken within logPatience; nil for none.
-	hangs   <-chan error
-	dropped int
-}
-
-// logPatience is how long a line may take.
-const logPatience = time.Second
-
-func (w *impatient) Write(line []byte) (int, error) {
-	if w.hangs != nil {
-		select {
-		case <-w.hangs:
-			w.hangs = nil
-		default:
-			w.dropped++
-			return len(line), nil
-		}
-	}
-	text, err := w.sayDropped(line)
-	if err != nil {
-		return 0, err
-	}
-	wrote := make(chan error, 1)
-	go func() { // ends once the line is taken, at the latest with this process
-		_, err := w.to.Write(text)
-		wrote <- err
-	}()
-	late := clock.NewTimer(logPatience)
-	defer late.Stop()
-	select {
-	case err := <-wrote:
-		return len(line), err
-	case <-late.C:
-		w.hangs = wrote
-		return len(line), nil
-	}
-}
-
-// sayDropped returns a copy of the line. If lines were dropped before it, one that says so comes first.
-func (w *impatient) sayDropped(line []byte) ([]byte, error) {
-	if w.dropped == 0 {
-		return slices.Clone(line), nil
-	}
-	said, err := w.encoder.EncodeEntry(
-		zapcore.Entry{Level: zapcore.WarnLevel, Time: clock.Boottime().Wall(), Message: "the log was not taken; lines are missing here"},
-		[]zapcore.Field{zap.Int("lines", w.dropped)})
-	if err != nil {
-		return nil, err
-	}
-	defer said.Free()
-	w.dropped = 0
-	return append(slices.Clone(said.Bytes()), line...), nil
-}
-
-// Sync does nothing: lines are written at once.
-func (*impatient) Sync() error { return nil }

@@ -78,8 +78,8 @@ func (s *steerCommand) pause(ctx context.Context, what string, stand rollout.Sta
 		warnings = append(warnings, "it replaces "+what+view.Paused(*now))
 	}
 	return s.changePlan(ctx, what, warnings, func(p rollout.Plan) (rollout.Plan, error) {
-		if !stand.Until.IsZero() && !time.Now().Before(stand.Until.Time) { // somebody took long to answer
-			return p, &rollout.Refused{Word: "pause", Problem: "the pause would have ended at " + stand.Until.Format(time.RFC3339), Hint: "give a longer --for"}
+		if until := stand.Until; !until.IsZero() && !time.Now().Before(until.Time) { // somebody thought about the question for long
+			return p, &rollout.Refused{Word: "pause", Problem: "it would have ended at " + until.Format(time.RFC3339), Hint: "give a longer --for"}
 		}
 		return p.Stand(stand)
 	})

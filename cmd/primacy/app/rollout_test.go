@@ -23,6 +23,7 @@ func TestStableOf(t *testing.T) {
 		{"the default beside pins", status.Report{Members: []status.Member{member("a", "a +00aa"), member("c", "a +00aa")}}, "a"},
 		{"a default that nobody has", status.Report{Members: []status.Member{member("b", "y"), member("c", "y")}, Elections: []status.Election{led("b")}}, "b"},
 		{"a default that is blocked", status.Report{Members: []status.Member{member("x", "x"), member("c", "x")}, Elections: []status.Election{led("b")}}, "b"},
+		{"a default that is blocked, and leads", status.Report{Members: []status.Member{member("x", "x"), member("c", "x")}, Elections: []status.Election{led("b"), led("x")}}, "b"},
 		{"no default", status.Report{Members: []status.Member{member("b", "(unset)"), member("c", "(unset)")}, Elections: []status.Election{led("b"), led("c")}}, "b"},
 		{"members that differ", status.Report{Members: []status.Member{member("a", "a"), member("c", "c")}, Elections: []status.Election{led("a")}}, "a"},
 		{"the default is the canary", status.Report{Members: []status.Member{member("c", "c"), member("a", "c")}, Elections: []status.Election{led("c")}}, ""},

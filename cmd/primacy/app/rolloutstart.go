@@ -29,8 +29,8 @@ func newRolloutStart() *cobra.Command {
 		Long: `Begin to move the elections of a group to another revision, the canary, step by step. What
 would move at which step, from whom to whom, is shown before anything is written.
 
-The stable revision, to which an abort goes back, is the present default revision, or that
-which leads every election; --stable names it.
+The stable revision, to which an abort goes back, is the present default revision, unless
+a rollout took that back, or that which leads every election; --stable names it.
 
 A file of steps says what flags cannot:
 
@@ -98,7 +98,7 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 		if !slices.ContainsFunc(report.Members, func(m status.Member) bool { return m.State == status.Live }) {
 			return fmt.Errorf("cannot start a rollout: no member of group %s lives (start members of both revisions first; primacy status tells more)", r.group)
 		}
-		if spec.Stable, err = stableOf(report, r.rulebook.movable(report.Elections), spec.Canary, blockedBy(stored.Plan)); err != nil {
+		if spec.Stable, err = stableOf(report, r.rulebook.movable(report.Elections), spec.Canary, blockedIn(stored.Plan)); err != nil {
 			return err
 		}
 	}
@@ -170,8 +170,8 @@ func newUID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// blockedBy is the revision that the plan takes back; empty for none.
-func blockedBy(p rollout.Plan) string {
+// blockedIn returns the canary that the plan's last rollout took back; empty if none.
+func blockedIn(p rollout.Plan) string {
 	if p.Rollout == nil || !p.Phase().Blocks() {
 		return ""
 	}
@@ -194,13 +194,13 @@ func stableOf(r status.Report, moves []status.Election, canary, blocked string) 
 		return "", &usageError{fmt.Errorf("revision %s is the default already, so it is no canary (name the revision to move to with --canary; if %s is to come back, name both: --canary %s --stable REVISION)", canary, canary, canary)}
 	}
 	for _, e := range moves {
-		if e.State == status.Led && e.Revision != canary && !slices.Contains(leaders, e.Revision) {
+		if view.Led(e) && e.Revision != canary && e.Revision != blocked && !slices.Contains(leaders, e.Revision) {
 			leaders = append(leaders, e.Revision)
 		}
 	}
 	switch len(leaders) {
 	case 0:
-		return "", &usageError{errors.New("which revision is the stable one? no election is led by a revision other than the canary (name the stable revision with --stable)")}
+		return "", &usageError{errors.New("which revision is the stable one? no election is led by a revision that is neither the canary nor blocked (name the stable revision with --stable)")}
 	case 1:
 		return leaders[0], nil
 	}
@@ -242,7 +242,7 @@ func seenOf(group string, plan rollout.Plan, r status.Report, canary string, kno
 		if !priority.FollowsRevision(x.policy) {
 			one.Follows = rollout.Ignores
 		}
-		if e.State == status.Led {
+		if view.Led(e) {
 			one.Holder, one.Revision = e.Holder, e.Revision
 		}
 		_, one.Pinned = plan.Pin(e.Name)

@@ -44,8 +44,8 @@ func (d *Directory) Living(at record.Instant) Living {
 	return l
 }
 
-// ProvenAt returns when the probation of a living member ends, or ended, that fell before; zero if it is on none. Holders move no lock
-// to it before. They may have seen it for longer than this Directory has: then they do so earlier.
+// ProvenAt returns when the probation of a member ends or has ended; zero if it never fell. Holders move no lock to it before. They may
+// have watched it for longer than this Directory, and then do so earlier.
 func (d *Directory) ProvenAt(identity string) record.Instant { return d.sessions.ProvenAt(identity) }
 
 // Lost returns the times at which, according to a lock's history, members of the revision lost the lock
@@ -59,9 +59,15 @@ func (d *Directory) Lost(history []record.Entry, revision string) (lost []time.T
 	return lost
 }
 
-// FailedIn says whether, according to a lock's history, the member with that identity released the lock because its work had failed.
-func FailedIn(history []record.Entry, identity string) bool {
-	return machine.FailedIn(history, identity)
+// Failed returns the identities of those members whose last term of an election ended because their work had failed, and which still
+// stand down. The history is that of the election's lock.
+func Failed(living []record.Member, election string, history []record.Entry) (identities []string) {
+	for _, m := range living {
+		if !m.StandsFor(election) && machine.FailedIn(history, m.Identity) {
+			identities = append(identities, m.Identity)
+		}
+	}
+	return identities
 }
 
 // Living are the members of a group that live.

@@ -11,16 +11,18 @@ import (
 
 // How long the holder may rightly keep an election that prefers the canary.
 
-// heldUntil is the latest of three times: when the present term is minHold old, when the probation of the canary's member ends, and when
-// the holder began to count preemptDelay. The holder begins that count again once it and that member see the same preference. heldUntil
-// is zero if there is no such delay. The record gives the term's start by the holder's clock; but the term began no later than we
-// first saw it.
-func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Duration, holder, canary string) (until time.Time) {
-	if at := m.eyes.members.ProvenAt(canary); at > m.at {
+// heldUntil is the latest of: the end of minHold of the present term; the end of the successor's probation; the time when the holder began to
+// count preemptDelay, which it does anew once it and the successor see the same preference. It is zero if none of them applies. The
+// record gives the term's start by the holder's clock; the term began no later than we first saw it.
+func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Duration, holder, successor string) (until time.Time) {
+	if at := m.eyes.members.ProvenAt(successor); at > m.at {
 		until = m.wallAt(at)
 	}
 	if e.Timing.PreemptDelay > 0 {
-		agreed := max(m.eyes.since, m.agreed(holder, patience), m.agreed(canary, patience))
+		agreed := m.eyes.since
+		for _, identity := range []string{holder, successor} {
+			agreed = max(agreed, m.agreed(identity, patience))
+		}
 		until = later(until, m.wallAt(agreed))
 	}
 	if e.Timing.MinHold == 0 || !m.Lead(entry) {

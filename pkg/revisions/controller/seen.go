@@ -109,14 +109,20 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	if entry.Absent() {
 		return out
 	}
-	for _, p := range m.Members {
-		if !p.StandsFor(e.Name) && members.FailedIn(entry.Record.History, p.Identity) {
-			out.Failed = append(out.Failed, p.Identity)
-		}
-	}
+	out.Failed = members.Failed(m.Members, e.Name, entry.Record.History)
 	out.Lost = m.eyes.members.Lost(entry.Record.History, plan.Rollout.Canary)
 	out.StableLost = m.eyes.members.Lost(entry.Record.History, plan.Rollout.Stable)
 	return out
+}
+
+// before says whether p would lead rather than other. Holders move no lock to a member on probation while another is there (rule
+// no-flapping); heldUntil waits for it if there is no other.
+func (m moment) before(p, other *record.Member, policy priority.Policy, preferred record.Preferred) bool {
+	proven := func(p *record.Member) bool { return m.eyes.members.ProvenAt(p.Identity) <= m.at }
+	if proven(p) != proven(other) {
+		return proven(p)
+	}
+	return priority.Order(policy, priority.Weighed(*p), priority.Weighed(*other), preferred) < 0
 }
 
 // canary returns the identity of the member of the preferred revision that would lead the election with that
@@ -127,12 +133,10 @@ func (m moment) canary(name string, policy priority.Policy, leader string, prefe
 	var best *record.Member
 	for i := range m.Members {
 		p := &m.Members[i]
-		// A member whose earlier session fell may be on probation (rule no-flapping). Only the
-		// members judge that: they have watched for longer.
 		switch {
 		case !p.Ready || !p.StandsFor(name):
 		case holder != nil && !priority.Outranks(policy, priority.Weighed(*p), priority.Weighed(*holder), preferred):
-		case best == nil || priority.Order(policy, priority.Weighed(*p), priority.Weighed(*best), preferred) < 0:
+		case best == nil || m.before(p, best, policy, preferred):
 			best = p
 		}
 	}

@@ -76,11 +76,20 @@ func TestAbsent(t *testing.T) {
 		w.look() // the next step needs ready members
 		w.want(RolledBack, 2, 0)
 	})
+	t.Run("a member of the canary lives, but is ready for no election", func(t *testing.T) {
+		w := newWorld(t, 4, specOf(weigh(100)))
+		clear(w.ready)
+		w.stays = true
+		w.round()
+		w.now = w.now.Add(time.Hour)
+		w.round()
+		w.want(Progressing, 1, 0)
+	})
 	t.Run("the canary leaves before the last step", func(t *testing.T) {
 		w := newWorld(t, 4, specOf(Step{Elections: []string{"e0"}}, pause(time.Minute), weigh(100)))
 		w.round()
 		w.want(Paused, 2, 1)
-		clear(w.ready) // it still leads while its work stops
+		clear(w.ready) // its member leaves: it leads until its work has stopped
 		w.now = w.now.Add(time.Hour)
 		w.look()
 		w.want(Progressing, 3, 1)

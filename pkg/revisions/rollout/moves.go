@@ -180,14 +180,22 @@ func (l *look) tally() {
 }
 
 // settled says whether every election is where the present step wants it, not counting elections that
-// we no longer wait for. While no member of the canary is ready, nothing shows what the canary is worth,
+// we no longer wait for. While no member of the canary leads or could lead, nothing shows what the canary is worth,
 // so then elections without a ready member also count.
 func (l *look) settled() bool {
 	waits := l.spec.WhenPreferredAbsent == Wait || !l.canaryLives()
 	return l.waiting == 0 && l.moving() == 0 && !(waits && len(l.st.Absent) > 0)
 }
 
-// canaryLives says whether a member of the canary is ready. One that leaves still leads while its work stops, but shows nothing any more.
+// canaryLives says whether a member of the canary would lead an election, or leads one and does not leave. One that leaves
+// leads until its work has stopped, but shows nothing any more.
 func (l *look) canaryLives() bool {
-	return slices.ContainsFunc(l.seen.Members, func(m Member) bool { return m.Ready && m.Revision == l.spec.Canary })
+	return slices.ContainsFunc(l.all(), func(e Election) bool {
+		return e.Canary != "" || e.Revision == l.spec.Canary && l.ready(e.Holder)
+	})
+}
+
+// ready says whether a member lives and does not leave.
+func (l *look) ready(identity string) bool {
+	return slices.ContainsFunc(l.seen.Members, func(m Member) bool { return m.Identity == identity && m.Ready })
 }

@@ -47,8 +47,8 @@ type Election struct {
 	// Follows says whether the election follows revisions. No rollout moves or counts an election
 	// that Ignores them.
 	Follows Following
-	// HeldUntil is when minHold ends, or when the present preference began, if that is later: the
-	// holder keeps the election until then. Zero if both are unknown.
+	// HeldUntil is until when the holder may keep the election: the end of minHold, the end of the probation of the canary's
+	// member, or the time when the present preference began, whichever is latest. Zero if none applies.
 	HeldUntil time.Time
 	// Delay is how long the move may take after HeldUntil if all is well: preemptDelay, a range that
 	// ends, a foreign elector that must have stopped.
@@ -58,8 +58,7 @@ type Election struct {
 	Lost []time.Time
 	// StableLost is the same for members of stable.
 	StableLost []time.Time
-	// Failed lists the identities of members that released the lock because their work had failed, and stand down since. A member
-	// that is merely not ready for the election is not among them.
+	// Failed lists the members whose last term ended because their work had failed, and which still stand down.
 	Failed []string
 }
 

@@ -21,7 +21,7 @@ type Refused struct {
 func (r *Refused) Error() string { return fmt.Sprintf("cannot %s: %s (%s)", r.Word, r.Problem, r.Hint) }
 
 // Start begins a rollout. The caller draws its uid. An old rollout that is over goes into the
-// history. Start refuses while the old one goes on, or blocks the same canary or the stable revision.
+// history. Start refuses while the old one goes on, or if it blocks the canary or the stable revision.
 func (p Plan) Start(spec Spec, now time.Time) (Plan, error) {
 	refused := func(hint, problem string, args ...any) (Plan, error) {
 		return p, &Refused{"start a rollout", fmt.Sprintf(problem, args...), hint}
@@ -34,7 +34,11 @@ func (p Plan) Start(spec Spec, now time.Time) (Plan, error) {
 		case phase.Blocks() && old.Canary == spec.Canary:
 			return refused("primacy rollout retry tries it again", "revision %q is blocked: its rollout is %s", spec.Canary, phase)
 		case phase.Blocks() && old.Canary == spec.Stable:
-			return refused("name with --stable the revision to move from, such as "+old.Stable, "the stable revision %q is blocked: its rollout is %s, and everything would move back to it at once", spec.Stable, phase)
+			hint := "name another one with --stable; primacy rollout end ends that rollout"
+			if old.Stable != spec.Canary {
+				hint = "name another one with --stable, such as " + old.Stable
+			}
+			return refused(hint, "the stable revision %q is blocked: its rollout is %s. Everything would move back to it at once", spec.Stable, phase)
 		case !phase.Blocks() && phase != Complete:
 			return refused("abort it first, or let it end", "the rollout from %q to %q is %s", old.Stable, old.Canary, phase)
 		case old.UID == spec.UID:

@@ -26,6 +26,7 @@ type world struct {
 	byDefault record.Preferred
 	leads     map[string]string // by election, the revision that leads
 	ready     map[string]bool   // by election, whether a member of the canary is ready
+	stays     bool              // the member of the canary does not leave, though its work may be ready for no election
 	failures  []Failure
 	divided   []string
 	out       Next
@@ -84,8 +85,8 @@ func (w *world) seen() Seen {
 		_, e.Pinned = w.plan.Pin(name)
 		s.Elections = append(s.Elections, e)
 	}
-	if leads := slices.Contains(slices.Collect(maps.Values(w.leads)), "green"); leads || w.anyReady() {
-		s.Members = append(s.Members, Member{Identity: "green-0_00000001", Revision: "green", Ready: w.anyReady()})
+	if leads := slices.Contains(slices.Collect(maps.Values(w.leads)), "green"); leads || w.stays || w.anyReady() {
+		s.Members = append(s.Members, Member{Identity: "green-0_00000001", Revision: "green", Ready: w.stays || w.anyReady()})
 	}
 	return s
 }

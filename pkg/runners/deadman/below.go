@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // KillBelow kills the descendants of this process, and says whether any may still live. It spares guards and
@@ -49,28 +51,38 @@ func (v Victims) below(top watcher) (living bool) {
 	return living || missed
 }
 
-// mostHandles is how many handles eachChild holds at a time: there may be more children than this process may open files.
-const mostHandles = 16
+// mostHandles is how many handles eachChild holds at a time: there may be more children than this process may open files. Each
+// level of the tree has its own.
+func mostHandles() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fewHandles
+	}
+	return int(min(max(limit.Cur/4, fewHandles), manyHandles))
+}
 
-// eachChild calls f with each child of top that lives, until top is gone: what it left is another's child then. It says whether it may
-// have missed some.
+// Reading the children anew for each few handles takes long if there are thousands.
+const fewHandles, manyHandles = 16, 4096
+
+// eachChild calls f with each living child of top, and stops when top is gone: others have its children then. missed: there may
+// be more.
 func eachChild(top watcher, f func(child watcher)) (missed bool) {
 	all, err := ChildrenOf(top.pid)
 	if err != nil {
 		return top.Signal(syscall.Signal(0)) == nil // without an answer top is gone, and has no children
 	}
-	for some := range slices.Chunk(all, mostHandles) {
-		some, lives := someChildren(top, some, f)
+	for pids := range slices.Chunk(all, mostHandles()) {
+		missedSome, lives := someChildren(top, pids, f)
 		if !lives {
 			return false
 		}
-		missed = missed || some
+		missed = missed || missedSome
 	}
 	now, err := ChildrenOf(top.pid)
 	return missed || err != nil || slices.ContainsFunc(now, func(pid int) bool { return !slices.Contains(all, pid) })
 }
 
-// someChildren does it for those of the processes that are children of top. It says too whether top lives.
+// someChildren calls f with those processes that are living children of top. missed: there may be more; lives: top lives.
 func someChildren(top watcher, pids []int, f func(child watcher)) (missed, lives bool) {
 	children := map[int]*os.Process{}
 	for _, pid := range pids {
@@ -94,7 +106,8 @@ func someChildren(top watcher, pids []int, f func(child watcher)) (missed, lives
 			f(watcher{child, pid})
 		}
 	}
-	return err != nil, true
+	missed = err != nil || slices.ContainsFunc(now, func(pid int) bool { return slices.Contains(pids, pid) && children[pid] == nil })
+	return missed, true
 }
 
 // isWatcher says whether a process is a guard or a supervisor, by its name.

@@ -92,11 +92,15 @@ func (p *Process) Watch(ctx context.Context, term election.Term, w Watch) Ending
 	kill, dead := KillAt(w.Clock, deadline), deadline
 	p.order(extend, kill, dead)
 	full := false
+	var telling sync.WaitGroup
+	defer telling.Wait()
 	tell := func(h cgroup.Hits) { // once a run: some programs try all the time
 		if !full && h.Refused > 0 {
 			full = true
-			w.Log.Warn("the program has, with all that it has started, as many processes and threads as limits.processes allows: it gets no more",
-				zap.Uint64("processes", p.status.limits.Processes))
+			telling.Go(func() { // the log may block
+				w.Log.Warn("the program has, with all that it has started, as many processes and threads as limits.processes allows: it gets no more",
+					zap.Uint64("processes", p.status.limits.Processes))
+			})
 		}
 	}
 	for {

@@ -75,7 +75,7 @@ func (p *decoder) fields(f Fields) {
 // returns another one, which no elector has and which we can write into a claim.
 func (p *decoder) identity(what, s string) string { return p.identityOf(what, s, maxForeignIdentity) }
 
-// identityOf does that for an identity that may have at most so many bytes.
+// identityOf reads an identity of at most that many bytes.
 func (p *decoder) identityOf(what, s string, most int) string {
 	if p.check(what, checkText(s, most)) {
 		return p.strings.share(s)

@@ -281,6 +281,7 @@ func TestForeignJudge(t *testing.T) {
 			return verdict
 		})
 		found := ""
+		// In short runs each seed has fewer steps, so that some plants need many seeds.
 		for seed := 0; seed < 30000 && !strings.Contains(found, complaint); seed++ {
 			found = verdicts.Example(seed)
 		}

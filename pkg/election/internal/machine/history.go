@@ -27,9 +27,14 @@ func releasedBefore(history []record.Entry, member string, why Reason) bool {
 	return n > 1 && history[n-2].Who == member && history[n-2].Why == released+string(why) && strings.HasPrefix(history[n-1].Why, tookOver)
 }
 
-// FailedIn says whether, according to a history, the member released the lock because its work had failed.
+// FailedIn says whether, according to a history, the member's last term ended because its work had failed.
 func FailedIn(history []record.Entry, member string) bool {
-	return slices.ContainsFunc(history, func(h record.Entry) bool { return h.Who == member && h.Why == released+string(ReasonFailed) })
+	for _, h := range slices.Backward(history) {
+		if h.Who == member {
+			return h.Why == released+string(ReasonFailed)
+		}
+	}
+	return false
 }
 
 // Loss is a term in a record's history that ended although its holder did not want that.

@@ -48,3 +48,19 @@ func TestLosses(t *testing.T) {
 		})
 	}
 }
+
+// TestFailedIn checks that only the end of a member's last term counts.
+func TestFailedIn(t *testing.T) {
+	line := func(who, why string) record.Entry { return record.Entry{Who: who, Why: why} }
+	failed := []record.Entry{line("a", "took over: free"), line("a", "released: "+string(machine.ReasonFailed)), line("b", "took over: free")}
+	again := append(slices.Clone(failed), line("a", "took over: free"), line("a", "released: "+string(machine.ReasonPreempted)))
+	for _, tt := range []struct {
+		history []record.Entry
+		who     string
+		want    bool
+	}{{failed, "a", true}, {failed, "b", false}, {failed, "c", false}, {again, "a", false}, {nil, "a", false}} {
+		if got := machine.FailedIn(tt.history, tt.who); got != tt.want {
+			t.Errorf("%s in %v: %v", tt.who, tt.history, got)
+		}
+	}
+}

@@ -108,10 +108,7 @@ func (m *Member) sawBeat(e lock.Entry) {
 	case e.Record == nil:
 		m.unheard(e.Name)
 	case e.Record.Bound() && e.Record.Holder != "":
-		if m.heard[e.Name].of != e.Record.Holder {
-			m.unheard(e.Name)
-		}
-		m.heard[e.Name] = sign{e.Record.Holder, m.now}
+		m.hear(e.Name, e.Record)
 	}
 	seen, ours := m.own.Seen(m.now, e.Name, e.Record, e.Version)
 	if !ours {
@@ -142,6 +139,22 @@ func (m *Member) sawBeat(e lock.Entry) {
 	if late {
 		m.stepGoing(machine.BeatSeen{})
 	}
+}
+
+// hear notes a sign of life of a session's owner. A stranger's edit, or a list that shows an old beat again, is none.
+func (m *Member) hear(session string, r *record.Record) {
+	last := m.heard[session]
+	if last.of == r.Holder && r.Mark.Beat <= last.beat {
+		return
+	}
+	if last.of != r.Holder {
+		m.unheard(session)
+	}
+	now := sign{of: r.Holder, at: m.now, beat: r.Mark.Beat}
+	if r.Member != nil {
+		now.timings = r.Member.Timings
+	}
+	m.heard[session] = now
 }
 
 // heed steps the contests that wait for a beat.

@@ -102,10 +102,9 @@ type Member struct {
 	created created
 	// untold are the names of disowned locks that were not logged yet.
 	untold []string
-	// heard is when the owner of each session last gave a sign of life, by the session's name. unheardOf is that for earlier owners
-	// which hold locks whose terms fail open, by identity.
-	heard     map[string]sign
-	unheardOf map[string]record.Instant
+	// heard has the last sign of life of each session's owner, by the session's name; unheardOf has it, by identity, for former owners
+	// that hold locks whose terms fail open.
+	heard, unheardOf map[string]sign
 
 	dir     *session.Directory
 	own     *session.Own
@@ -172,7 +171,7 @@ func New(cfg Config) *Member {
 		unshown:    map[lockName]unshown{},
 		disowned:   map[lockName]disowned{},
 		heard:      map[string]sign{},
-		unheardOf:  map[string]record.Instant{},
+		unheardOf:  map[string]sign{},
 		view:       &machine.View{},
 	}
 	m.inherit(cfg.Heritage.unshown)

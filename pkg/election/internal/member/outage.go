@@ -56,8 +56,7 @@ func (c *contest) longerLease() time.Duration {
 // lastWork is how long after an outage the work of a holder may go on if its member died during the
 // outage or before its first write: the holder may have extended its term just before.
 func (c *contest) lastWork() time.Duration {
-	t := c.election.Timing.Among(c.m.others)
-	return t.ObserverWait(c.firstWrite() + max(t.Extension(), c.longerLease()))
+	return c.election.Timing.Among(c.m.others).ObserverWait(c.firstWrite() + c.extension())
 }
 
 // tendOpen keeps the session's list of elections in which this member has terms that may fail open. The
@@ -102,8 +101,7 @@ func (m *Member) openTerms() []string {
 // heldOpen says whether the lock's holder lives, and its session lists a term of this election that may fail
 // open: maybe the holder does not renew because writes to this lock alone hang, for all members. A holder
 // with too many such terms lists EveryElection; that counts only if the election fails open in our
-// configuration.
-// In the holder's configuration the election may still have another name.
+// configuration. The holder may list the election by the name in its own configuration, which the record shows.
 func (c *contest) heldOpen() bool {
 	r, holder := c.state.Lock.Record, c.holder()
 	return holder != nil && (holder.KeepsOpen(c.name()) || holder.KeepsOpen(r.Election)) && (c.failsOpen() || !slices.Contains(holder.Open, record.EveryElection))
@@ -120,18 +118,18 @@ func (c *contest) holder() *machine.Peer {
 	return nil
 }
 
-// heardAt is when the lock's holder last gave a sign of life; false if we never heard of it, or no longer know.
-func (c *contest) heardAt() (record.Instant, bool) {
+// lastHeard is the last sign of life of the lock's holder; false if we never heard of it, or no longer know.
+func (c *contest) lastHeard() (sign, bool) {
 	r := c.state.Lock.Record
 	if s := c.m.heard[r.Mark.Session]; s.of == r.Holder {
-		return s.at, true
+		return s, true
 	}
-	at, known := c.m.unheardOf[r.Holder]
-	return at, known
+	s, known := c.m.unheardOf[r.Holder]
+	return s, known
 }
 
-// unheard: a session has another owner, or is gone. When we last heard of its owner still counts while that one holds a lock whose
-// terms fail open.
+// unheard notes that a session has another owner, or is gone. While its former owner holds a lock whose terms fail open, unheard keeps
+// when we last heard of it.
 func (m *Member) unheard(session string) {
 	was := m.heard[session]
 	delete(m.heard, session)
@@ -143,9 +141,9 @@ func (m *Member) unheard(session string) {
 		})
 		return held
 	}
-	maps.DeleteFunc(m.unheardOf, func(identity string, _ record.Instant) bool { return !holds(identity) })
+	maps.DeleteFunc(m.unheardOf, func(identity string, _ sign) bool { return !holds(identity) })
 	if was.of != "" && holds(was.of) {
-		m.unheardOf[was.of] = was.at
+		m.unheardOf[was.of] = was
 	}
 }
 
@@ -167,10 +165,10 @@ func (m *Member) leastSilence() time.Duration { return 2 * m.cfg.Timing.RenewInt
 func (m *Member) silent() bool { return m.now.Sub(m.beat.Sent) > m.leastSilence() }
 
 // awaitsHolder is the earliest instant at which we may take a lock whose holder may fail open; zero for
-// at once. The holder's session must have ended or list no such term, and our beats must come. They must have come
-// without a gap for as long as the holder's work may go on, and the holder must have written nothing. They must also have come for
-// as long as an outage that is too short to be noticed may have held its first write up: another outage may follow that one. The
-// last extension of a holder that died must be over.
+// at once. The holder's session must have ended or list no such term. If it has lapsed, the stream must have shown a beat of ours that
+// was sent later: else we may have missed the holder's. Our beats must have come without a gap for as long as the holder's work may go
+// on, and the holder must have written nothing. They must also have come for as long as an outage that is too short to be noticed may
+// have held its first write up: another outage may follow that one. The last extension of a holder that died must be over.
 func (c *contest) awaitsHolder() record.Instant {
 	l, m := &c.state.Lock, c.m
 	switch {
@@ -181,20 +179,31 @@ func (c *contest) awaitsHolder() record.Instant {
 	case !c.failsOpen():
 		return 0
 	}
-	if m.silent() || m.beat.Sent < max(l.LastSign().Add(c.firstWrite()+m.leastSilence()), m.soundSince.Add(c.lastWork())) {
+	lives := c.holder() != nil
+	if !lives && !m.dir.Over(l.Record.Mark.Session, l.Record.Holder) ||
+		m.beat.Sent < max(l.LastSign().Add(c.firstWrite()+m.leastSilence()), m.soundSince.Add(c.lastWork())) {
 		return m.now.Add(machine.OutageUnbounded) // we look again at the next beat
 	}
-	if at, heard := c.heardAt(); heard && c.holder() == nil {
-		return at.Add(c.lastExtension())
+	if last, heard := c.lastHeard(); heard && !lives {
+		return last.at.Add(c.lastExtension())
 	}
 	return 0
 }
 
-// lastExtension is how long the work of a holder that died may go on after its last sign of life, if it failed open: it may have extended
-// its term until its next beat was due.
+// lastExtension is how long after the last sign of life of a dead holder its work may go on: the holder may have extended its term
+// until just before its next beat.
 func (c *contest) lastExtension() time.Duration {
-	t := c.election.Timing.Among(c.m.others)
-	return t.ObserverWait(c.m.cfg.Timing.RenewInterval + max(t.Extension(), c.longerLease()))
+	return c.election.Timing.Among(c.m.others).ObserverWait(c.m.cfg.Timing.RenewInterval + c.extension())
+}
+
+// extension bounds by how much the holder extends a term that fails open at a time. We know no timing of another member but its
+// leaseDuration, which covers an extension (record.Timing.Check).
+func (c *contest) extension() time.Duration {
+	ours := max(c.election.Timing.Extension(), c.longerLease())
+	if last, heard := c.lastHeard(); heard && last.timings == c.m.timings() {
+		return ours
+	}
+	return max(ours, min(c.state.Lock.Duration(), record.MaxLeaseDuration))
 }
 
 // outlasts says whether the store may be away while a term of ours goes on all the same. In that case our

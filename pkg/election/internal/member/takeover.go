@@ -18,10 +18,12 @@ type takeover struct {
 	seen record.Instant
 }
 
-// sign is a sign of life of a member.
+// sign is the last sign of life of a member: a beat of its session, with the digest of its timings.
 type sign struct {
-	of string
-	at record.Instant
+	of      string
+	at      record.Instant
+	beat    uint64
+	timings string
 }
 
 // takeover describes the lock before we take it; nil if it is ours already, or had no holder.

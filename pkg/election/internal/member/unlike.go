@@ -111,6 +111,12 @@ func (s *setup) published(c *Config) (config string, rest record.Setup) {
 	return s.config, s.said
 }
 
+// timings is the digest of our timings that our session publishes.
+func (m *Member) timings() string {
+	_, setup := m.setup.published(&m.cfg)
+	return setup.Timings
+}
+
 // announced ends the wait of unpublished contests if the store has shown a beat of ours, sent at the instant sent, that tells of
 // them: of those that began before, and of those that began at that instant if the beat says what our session says now. It returns
 // whether any contest waits no longer.

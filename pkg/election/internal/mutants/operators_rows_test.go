@@ -47,15 +47,15 @@ var operatorsRows = []row{
 	{
 		name: "operators/promoted-without-a-canary", rule: "a rollout ends well only while a member of its canary is ready",
 		file: "pkg/revisions/rollout/moves.go",
-		old:  "return m.Ready && m.Revision == l.spec.Canary",
-		new:  "return m.Revision == l.spec.Canary",
+		old:  "m.Identity == identity && m.Ready",
+		new:  "m.Identity == identity",
 		pkg:  "pkg/revisions/rollout", test: "TestAbsent",
 	},
 	{
 		name: "operators/unready-is-failure", rule: "a member of the canary that is not ready has not failed",
-		file: "pkg/revisions/controller/seen.go",
-		old:  "!p.StandsFor(e.Name) && members.FailedIn(entry.Record.History, p.Identity)",
-		new:  "!p.StandsFor(e.Name)",
+		file: "pkg/election/members/members.go",
+		old:  "!m.StandsFor(election) && machine.FailedIn(history, m.Identity)",
+		new:  "!m.StandsFor(election)",
 		pkg:  "pkg/revisions/controller", test: "TestANewcomerIsNoFailure",
 	},
 	{

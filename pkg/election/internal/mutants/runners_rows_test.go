@@ -331,4 +331,32 @@ var runnersRows = []row{
 		new:  "			p.overran, p.expired = true, true\n",
 		pkg:  "pkg/runners/deadman", test: "TestAGuardKnowsOfNoStop",
 	},
+	{
+		name: "runners/gave-up-in-a-panic", rule: "nobody recovers the panic of a callback of OnEnd",
+		file: "pkg/election/work.go",
+		old:  "	go func() { // joined below. We recover a panic",
+		new:  "	func() { // joined below. We recover a panic",
+		pkg:  "pkg/election", test: "TestACallbackThatPanicsAsARunnerGivesUp",
+	},
+	{
+		name: "runners/fails-while-told", rule: "runners are told the stop that the Manager tells, though one of them fails meanwhile",
+		file: "pkg/runners/crew.go",
+		old:  "		<-c.ctx.Done() // callbacks",
+		new:  "		// callbacks",
+		pkg:  "pkg/runners", test: "TestFailureWhileAStopIsTold",
+	},
+	{
+		name: "runners/all-handles-at-once", rule: "a parent kills more processes than it may open files",
+		file: "pkg/runners/deadman/below.go",
+		old:  "max(limit.Cur/4, fewHandles)",
+		new:  "1<<20",
+		pkg:  "pkg/runners/parent", test: "TestMoreOrphansThanFiles",
+	},
+	{
+		name: "runners/the-log-first", rule: "no kill waits for the log",
+		file: "pkg/runners/deadman/watch.go",
+		old:  "dying.Go(func() { p.awaitDeath(w, dead) })",
+		new:  "defer p.awaitDeath(w, dead)",
+		pkg:  "pkg/runners/deadman", test: "TestNoKillAwaitsTheLog",
+	},
 }

@@ -109,7 +109,7 @@ var steeringRows = []row{
 	{
 		name: "rollout/bystander-holds-a-move", rule: "only the two members of a move must see the same preference",
 		file: "pkg/revisions/controller/pace.go",
-		old:  "for _, identity := range pair {",
+		old:  "for _, identity := range []string{holder, successor} {",
 		new:  "for identity := range m.eyes.views {",
 		pkg:  "pkg/revisions/controller", test: "TestBystanderThatIsBehind",
 	},

@@ -51,7 +51,7 @@ type slot struct {
 	name    string
 	record  *record.Record
 	version record.Version
-	// member is what the record says of its member, but for the open terms: those are as stated.
+	// member is the record's Member, with the open terms that its owner stated with its last beat.
 	member *record.Member
 	// at is when we last saw it, changedAt when we last saw its owner beat.
 	at, changedAt record.Instant
@@ -376,11 +376,9 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 		}
 		note(d.endOf(s))
 		l := living{identity: holder, member: s.member, trust: machine.Proven}
-		if l.member.Fallen > 0 {
-			if proven := s.bornAt.Add(d.probation(l.member.Fallen)); now < proven {
-				l.trust = machine.OnProbation
-				note(proven)
-			}
+		if proven := d.probationEnds(s); now < proven {
+			l.trust = machine.OnProbation
+			note(proven)
 		}
 		all = append(all, l)
 	}
@@ -457,21 +455,6 @@ func (d *Directory) Expired(now record.Instant) (dead []Shown, next, unproven re
 		}
 	}
 	return dead, next, unproven
-}
-
-// probation is how long we must see a fallen member alive before a lock may move to it.
-func (d *Directory) probation(fallen int) time.Duration {
-	return record.Doubled(d.timing.StandDown, fallen-1)
-}
-
-// ProvenAt is when the probation of the living member ends, or ended; zero if it is on none.
-func (d *Directory) ProvenAt(identity string) record.Instant {
-	for _, s := range d.slots {
-		if m := s.member; m != nil && m.Fallen > 0 && identity != "" && holderOf(s.record) == identity {
-			return s.bornAt.Add(d.probation(m.Fallen))
-		}
-	}
-	return 0
 }
 
 // Ending says how a session ended, in the words of the member that ended it; empty if it has not ended.

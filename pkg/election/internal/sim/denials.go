@@ -13,7 +13,8 @@ type denials struct {
 	// until says until when a host cannot write a lock; the end of the run if it never can.
 	until map[denial]int64
 	every time.Duration
-	hang  bool
+	// hang: the writes hang; otherwise they are refused.
+	hang bool
 }
 
 // denial is a lock that a host cannot write.
@@ -69,12 +70,12 @@ func (d *denials) deny() {
 	}
 }
 
-// keep says whether the host cannot write the lock.
-func (d *denials) keep(h *host, lock string) bool {
+// blocks says whether the host cannot write the lock.
+func (d *denials) blocks(h *host, lock string) bool {
 	return d != nil && d.w.now < d.until[denial{h, lock}]
 }
 
-// strike is the fate of such a write.
+// strike picks the fate of a write that is blocked.
 func (d *denials) strike() fate {
 	if d.hang {
 		d.w.cov.saw(LockHangs)
@@ -84,10 +85,10 @@ func (d *denials) strike() fate {
 	return refused
 }
 
-// keepFrom says whether the host cannot write a lock of the election.
-func (d *denials) keepFrom(h *host, e int) bool {
+// blocksElection says whether the host cannot write a lock of the election.
+func (d *denials) blocksElection(h *host, e int) bool {
 	l := h.w.locks[e]
-	return d.keep(h, l.own.Name) || l.moves() && d.keep(h, l.old.Name)
+	return d.blocks(h, l.own.Name) || l.moves() && d.blocks(h, l.old.Name)
 }
 
 // lately says whether a host could not write a lock of the election until calm, or cannot do so yet.

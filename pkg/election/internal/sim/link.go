@@ -175,7 +175,7 @@ func (q *request) goOut() {
 	f := h.link.readFate()
 	if q.record != nil {
 		f = h.link.writeFate()
-		if w.denials.keep(h, q.name) {
+		if w.denials.blocks(h, q.name) {
 			f = w.denials.strike()
 		}
 	}

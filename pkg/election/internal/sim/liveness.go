@@ -56,7 +56,7 @@ func (j *judge) said(lock string, r *record.Record) {
 	case r == nil:
 	case r.Holder != "" && !record.OurForm(r.Holder):
 		l.foreign[lock] = max(l.foreign[lock], r.Duration)
-	case r.Holder != "" && r.Mark == nil && r.Duration <= record.MaxLeaseDuration: // of a claim whose mark a stranger removed
+	case r.Holder != "" && r.Mark == nil && r.Claim != nil && r.Duration <= record.MaxLeaseDuration: // a stranger removed the claim's mark
 		l.foreign[lock] = max(l.foreign[lock], r.Duration)
 	case r.Claim != nil:
 		l.foreign[lock] = max(l.foreign[lock], r.Claim.Duration)
@@ -189,7 +189,7 @@ func (j *judge) look() {
 // failed lately. A member with failed runners may leave the lock alone for a while.
 func (w *world) anyMember(e int) bool {
 	for _, h := range w.hosts {
-		if h.proc == nil || h.proc.leaving || !h.takesPart[e] || w.denials.keepFrom(h, e) {
+		if h.proc == nil || h.proc.leaving || !h.takesPart[e] || w.denials.blocksElection(h, e) {
 			continue
 		}
 		if m := h.proc.inc.contests[e]; m == nil || m.state() == nil || m.state().Standing(m.i.now()) {

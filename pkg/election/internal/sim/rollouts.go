@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/members"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout/check"
@@ -221,21 +222,22 @@ func (s *steering) look(h *host, i *incarnation, sight shownPlan) {
 // seen is what a member sees of the group.
 func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 	seen := rollout.Seen{Own: s.own, Default: sight.byDefault}
-	members := []record.Member{i.member.Says()}
+	living := []record.Member{i.member.Says()}
 	for _, p := range i.member.View().Peers {
-		members = append(members, p.Member)
+		living = append(living, p.Member)
 		if p.Preference != i.seen.Digest() {
 			seen.Divided = append(seen.Divided, p.Identity)
 		}
 	}
-	for _, m := range members {
+	for _, m := range living {
 		seen.Members = append(seen.Members, rollout.Member{
 			Identity: m.Identity, Revision: m.Revision, Ready: m.Ready, Duration: s.w.timing.LeaseDuration,
 		})
 	}
 	for _, name := range s.w.elections {
 		e := rollout.Election{Name: name}
-		if r := s.w.store.read(name).Record; r != nil && r.Holder != "" && r.Bound() {
+		r := s.w.store.read(name).Record
+		if r != nil && r.Holder != "" && r.Bound() {
 			e.Holder, e.Revision = r.Holder, r.Mark.Key.Revision()
 			for _, l := range machine.Losses(r.History) {
 				if i.member.Directory().MemberRevision(l.Who) == canary && !(l.Orphaned && i.member.Directory().Left(l.Who)) {
@@ -243,12 +245,10 @@ func (s *steering) seen(i *incarnation, sight shownPlan) rollout.Seen {
 				}
 			}
 		}
-		for _, m := range members {
-			if r := s.w.store.read(name).Record; r != nil && !m.StandsFor(name) && machine.FailedIn(r.History, m.Identity) {
-				e.Failed = append(e.Failed, m.Identity)
-			}
+		if r != nil {
+			e.Failed = members.Failed(living, name, r.History)
 		}
-		for _, m := range members {
+		for _, m := range living {
 			if m.Revision == canary && m.Ready && m.StandsFor(name) {
 				e.Canary = m.Identity
 				break

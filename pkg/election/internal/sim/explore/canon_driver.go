@@ -60,7 +60,7 @@ var driverFields = map[string]string{
 	"Member.disowned":     "all",
 	"Member.created":      "", // for the log
 	"Member.untold":       "", // for the log
-	"Member.heard":        "", // for the log, and for terms that fail open
+	"Member.heard":        "", // for the log; no term fails open here
 	"Member.unheardOf":    "", // the same
 	"Member.dir":          "see sessionFields",
 	"Member.own":          "see sessionFields",

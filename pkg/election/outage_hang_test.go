@@ -1,6 +1,7 @@
 package election_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -101,7 +102,6 @@ func TestAHungLockThenAnOutage(t *testing.T) {
 func TestAHungLockOfADeadHolder(t *testing.T) {
 	quick := profile("default")
 	quick.LeaseDuration, quick.RenewInterval, quick.StopGrace = 20*time.Second, time.Second, 2*time.Second
-	lapses := func(*group) *member { return nil }
 	said := func(g *group) *member {
 		after(6100 * time.Millisecond)
 		e := g.realm.Read(slot("m1"))
@@ -118,6 +118,10 @@ func TestAHungLockOfADeadHolder(t *testing.T) {
 		"lapses, and the election is slower": {profile("relaxed"), profile("relaxed"), lapses},
 		"a word":                             {profile("default"), profile("default"), said},
 		"a word, and others are quicker":     {profile("default"), quick, said},
+		"a word, and the mark was edited": {profile("default"), profile("default"), func(g *group) *member {
+			g.editMark(`"session":"[^"]*"`, `"session":"primacy-edge-mx-0"`)
+			return said(g)
+		}},
 		"a word, and its host comes back": {profile("default"), profile("default"), func(g *group) *member {
 			said(g)
 			return g.join("m1", "stable", stable)
@@ -130,25 +134,35 @@ func TestAHungLockOfADeadHolder(t *testing.T) {
 					m1 := all[0]
 					m1.store.On(memory.Put, memory.Named("a", memory.Hang()))
 					after(4*tt.timing.LeaseDuration + time.Duration(trial)*500*time.Millisecond)
-					granted := time.Now().Add(m1.status["a"].ValidTerm().Deadline.Sub(g.clock.Now()))
-					away(m1) // as if it died: nothing more of it is stored
-					if another := tt.then(g); another != nil {
-						all = append(all, another)
-					}
-					for g.realm.Read("a").Record.Transitions == 1 {
-						after(100 * time.Millisecond)
-					}
-					if early := time.Until(granted); early > 0 {
-						t.Errorf("trial %d: taken %v before what the dead was granted", trial, early)
-					}
-					m1.store.Heal()
-					after(time.Minute)
-					for _, m := range all {
-						m.leave(t)
-					}
+					g.dies(m1, all, fmt.Sprint("trial ", trial), tt.then)
 				})
 			}
 		})
+	}
+}
+
+// lapses does nothing: the session of the dead lapses.
+func lapses(*group) *member { return nil }
+
+// dies lets m, which fails open, die, and does something then. It checks that nobody takes the lock before the deadline that m's program was
+// granted, and lets all leave.
+func (g *group) dies(m *member, all []*member, what string, then func(*group) (another *member)) {
+	g.t.Helper()
+	granted := time.Now().Add(m.status["a"].ValidTerm().Deadline.Sub(g.clock.Now()))
+	away(m) // nothing more of it is stored
+	if another := then(g); another != nil {
+		all = append(all, another)
+	}
+	for g.realm.Read("a").Record.Transitions == 1 {
+		after(100 * time.Millisecond)
+	}
+	if early := time.Until(granted); early > 0 {
+		g.t.Errorf("%s: taken %v before what the dead was granted", what, early)
+	}
+	m.store.Heal()
+	after(time.Minute)
+	for _, m := range all {
+		m.leave(g.t)
 	}
 }
 

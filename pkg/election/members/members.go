@@ -4,6 +4,7 @@
 package members
 
 import (
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
@@ -60,10 +61,11 @@ func (d *Directory) Lost(history []record.Entry, revision string) (lost []time.T
 }
 
 // Failed returns the identities of those members whose last term of an election ended because their work had failed, and which still
-// stand down. The history is that of the election's lock.
+// stand down. A member that says why it is not ready is not among them. The history is that of the election's lock.
 func Failed(living []record.Member, election string, history []record.Entry) (identities []string) {
 	for _, m := range living {
-		if !m.StandsFor(election) && machine.FailedIn(history, m.Identity) {
+		unready := slices.ContainsFunc(m.Lacks, func(l record.Lack) bool { return l.Election == election })
+		if !unready && !m.StandsFor(election) && machine.FailedIn(history, m.Identity) {
 			identities = append(identities, m.Identity)
 		}
 	}

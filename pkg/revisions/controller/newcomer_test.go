@@ -9,6 +9,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
 
@@ -58,18 +59,46 @@ func TestACanaryOnProbation(t *testing.T) {
 		c := newCrowd(t, mixed{name: "web", follows: true})
 		c.join(100, "red-1")
 		after(settled)
-		for range 2 {
-			c.join(100, "green-1")
-			after(5 * time.Second)
-			c.crash("green-1")
-			after(30 * time.Second)
-		}
-		c.join(100, "green-1")
-		after(5 * time.Second)
+		c.fallTwice("green-1")
 		c.halfway()
 		c.phase(4*time.Minute, rollout.Paused)
 		if who := c.leads("web"); who != "green-1" {
 			t.Errorf("web is led by %s", who)
 		}
 	})
+}
+
+// TestACanaryOnProbationIsNotAbsent checks that a rollout waits for it although a proven member of stable comes that outranks the holder.
+func TestACanaryOnProbationIsNotAbsent(t *testing.T) {
+	before := timing
+	defer func() { timing = before }()
+	timing, _ = record.Profile("default")
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, mixed{name: "web", policy: priority.By(priority.ByPreferred, priority.ByWeight), follows: true})
+		c.join(100, "red-1")
+		after(settled)
+		c.fallTwice("green-1")
+		c.say(func(p rollout.Plan) (rollout.Plan, error) {
+			return p.Start(rollout.Spec{
+				UID: uid, Stable: "red", Canary: "green", Steps: []rollout.Step{weigh(100), untilPromoted, weigh(100)},
+				AcquireTimeout: rollout.LeaseDurationsToAcquire * timing.LeaseDuration, WhenPreferredAbsent: rollout.RollbackWhenAbsent,
+			}, time.Now())
+		})
+		after(10 * time.Second)
+		c.join(200, "red-2")
+		c.phase(4*time.Minute, rollout.Paused)
+	})
+}
+
+// fallTwice lets a member join that crashed twice before.
+func (c *crowd) fallTwice(name string) {
+	c.Helper()
+	for range 2 {
+		c.join(100, name)
+		after(5 * time.Second)
+		c.crash(name)
+		after(30 * time.Second)
+	}
+	c.join(100, name)
+	after(5 * time.Second)
 }

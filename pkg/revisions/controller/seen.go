@@ -115,11 +115,11 @@ func (m moment) election(e election.Spec, plan rollout.Plan) rollout.Election {
 	return out
 }
 
-// before says whether p would lead rather than other. Holders move no lock to a member on probation while another is there (rule
-// no-flapping); heldUntil waits for it if there is no other.
+// before says whether p would lead rather than other. Holders move no lock to a member on probation while another one of its revision
+// is there (rule no-flapping); heldUntil waits for it if there is no other.
 func (m moment) before(p, other *record.Member, policy priority.Policy, preferred record.Preferred) bool {
 	proven := func(p *record.Member) bool { return m.eyes.members.ProvenAt(p.Identity) <= m.at }
-	if proven(p) != proven(other) {
+	if p.Revision == other.Revision && proven(p) != proven(other) {
 		return proven(p)
 	}
 	return priority.Order(policy, priority.Weighed(*p), priority.Weighed(*other), preferred) < 0

@@ -183,6 +183,9 @@ func (s *step) sawBeatOf(r *record.Record) record.Instant {
 	return s.now
 }
 
+// Session is the session that the lock's record named when we first saw its beat.
+func (l *Lock) Session() string { return l.firstSeen(l.Record).Mark.Session }
+
 // firstSeen is r as it was when we first saw its beat, and beside is the mark of that version. What strangers
 // edit afterwards counts for nothing (rule observers-clock).
 func (l *Lock) firstSeen(r *record.Record) *record.Record {

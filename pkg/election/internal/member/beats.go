@@ -150,7 +150,7 @@ func (m *Member) hear(session string, r *record.Record) {
 	if last.of != r.Holder {
 		m.unheard(session)
 	}
-	now := sign{of: r.Holder, at: m.now, beat: r.Mark.Beat}
+	now := sign{of: r.Holder, at: m.now, beat: r.Mark.Beat, lasts: r.Mark.Duration}
 	if r.Member != nil {
 		now.timings = r.Member.Timings
 	}

@@ -120,8 +120,9 @@ func (c *contest) holder() *machine.Peer {
 
 // lastHeard is the last sign of life of the lock's holder; false if we never heard of it, or no longer know.
 func (c *contest) lastHeard() (sign, bool) {
-	r := c.state.Lock.Record
-	if s := c.m.heard[r.Mark.Session]; s.of == r.Holder {
+	l := &c.state.Lock
+	r := l.Record
+	if s := c.m.heard[l.Session()]; s.of == r.Holder {
 		return s, true
 	}
 	s, known := c.m.unheardOf[r.Holder]
@@ -179,8 +180,9 @@ func (c *contest) awaitsHolder() record.Instant {
 	case !c.failsOpen():
 		return 0
 	}
-	lives := c.holder() != nil
-	if !lives && !m.dir.Over(l.Record.Mark.Session, l.Record.Holder) ||
+	holder := l.Record.Holder
+	lives := c.holder() != nil || holder == m.identity || m.dir.LivesElsewhere(m.now, l.Session(), holder, c.name(), l.Record.Election)
+	if !lives && !m.dir.Over(l.Session(), holder) ||
 		m.beat.Sent < max(l.LastSign().Add(c.firstWrite()+m.leastSilence()), m.soundSince.Add(c.lastWork())) {
 		return m.now.Add(machine.OutageUnbounded) // we look again at the next beat
 	}
@@ -193,7 +195,11 @@ func (c *contest) awaitsHolder() record.Instant {
 // lastExtension is how long after the last sign of life of a dead holder its work may go on: the holder may have extended its term
 // until just before its next beat.
 func (c *contest) lastExtension() time.Duration {
-	return c.election.Timing.Among(c.m.others).ObserverWait(c.m.cfg.Timing.RenewInterval + c.extension())
+	beats := c.m.cfg.Timing.RenewInterval
+	if last, heard := c.lastHeard(); heard && last.timings != c.m.timings() {
+		beats = max(beats, last.lasts/2) // two renewIntervals fit into a session (record.Timing.Check)
+	}
+	return c.election.Timing.Among(c.m.others).ObserverWait(beats + c.extension())
 }
 
 // extension bounds by how much the holder extends a term that fails open at a time. We know no timing of another member but its

@@ -3,6 +3,7 @@ package member
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -18,12 +19,13 @@ type takeover struct {
 	seen record.Instant
 }
 
-// sign is the last sign of life of a member: a beat of its session, with the digest of its timings.
+// sign is the last sign of life of a member: a beat of its session, with the digest of its timings, and how long the session lasts.
 type sign struct {
 	of      string
 	at      record.Instant
 	beat    uint64
 	timings string
+	lasts   time.Duration
 }
 
 // takeover describes the lock before we take it; nil if it is ours already, or had no holder.

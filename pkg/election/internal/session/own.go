@@ -372,8 +372,9 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 			wake(o.beatAt)
 			return Write{}, false
 		}
-		r := o.record(now)
 		known := o.dir.slot(o.slot)
+		o.beat = max(o.beat, known.beat) // a stranger may have raised it: others take what has no higher beat for an edit
+		r := o.record(now)
 		r.Transitions, r.Mark.Transitions = known.record.Transitions, known.record.Transitions
 		r.Acquired, r.History, r.Rest = known.record.Acquired, known.record.History, known.record.Rest
 		o.beatAt = now.Add(o.cfg.Timing.RenewInterval)

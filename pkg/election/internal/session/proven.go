@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -11,6 +12,13 @@ import (
 func (d *Directory) Over(name, owner string) bool {
 	s := d.slot(name)
 	return s == nil || s.owner != owner || s.ended || d.provenAt >= d.endOf(s)
+}
+
+// LivesElsewhere says whether the named session is that of a living member of another group, and that member has no open term of the
+// elections.
+func (d *Directory) LivesElsewhere(now record.Instant, name, owner string, elections ...string) bool {
+	s := d.slot(name)
+	return s != nil && s.owner == owner && !s.ended && d.isAlien(s) && now < d.endOf(s) && s.member != nil && !slices.ContainsFunc(elections, s.member.KeepsOpen)
 }
 
 // ProvenAt returns when the probation of a member ends or has ended; zero if the member never fell, or we do not know it.

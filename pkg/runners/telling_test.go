@@ -15,12 +15,12 @@ import (
 func TestFailureWhileAStopIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
-		var stops []*election.Stop
+		stops := make(chan election.Stop, 2)
 		takes := func(name string, d time.Duration) runners.Child {
 			return child(name, func(ctx context.Context, _ election.Term) error {
 				<-ctx.Done()
 				stop, _ := election.StopOf(ctx)
-				stops = append(stops, &stop)
+				stops <- stop
 				time.Sleep(d)
 				return nil
 			})
@@ -48,13 +48,13 @@ func TestFailureWhileAStopIsTold(t *testing.T) {
 			t.Errorf("the process ends: %v", <-m1.aborted)
 		}
 		<-m1.done
-		for _, stop := range stops {
-			if stop.By != by {
+		if len(stops) != 2 {
+			t.Fatalf("%d runners were told", len(stops))
+		}
+		for range 2 {
+			if stop := <-stops; stop.By != by {
 				t.Errorf("a runner was told %q, by %v later than its grace", stop.Reason, stop.By.Sub(by))
 			}
-		}
-		if len(stops) != 2 {
-			t.Errorf("%d runners were told", len(stops))
 		}
 	})
 }

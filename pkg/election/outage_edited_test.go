@@ -118,7 +118,7 @@ func TestAHolderOfAnotherGroup(t *testing.T) {
 
 // TestADeadHolderWithSlowBeats: the session of the dead holder beat less often than ours. It may have extended its term until its next beat.
 func TestADeadHolderWithSlowBeats(t *testing.T) {
-	for trial := range 40 {
+	for trial := range 24 {
 		inBubble(t, func(t *testing.T) {
 			slow := profile("default")
 			slow.LeaseDuration, slow.RenewInterval, slow.StopGrace = 60*time.Second, 20*time.Second, 15*time.Second
@@ -136,7 +136,7 @@ func TestADeadHolderWithSlowBeats(t *testing.T) {
 			after(2 * time.Minute)
 			g.wantLeader("a", m1, all...)
 			m1.store.On(memory.Put, memory.Named("a", memory.Hang()))
-			after(4*time.Minute + time.Duration(trial)*500*time.Millisecond)
+			after(4*time.Minute + time.Duration(trial)*800*time.Millisecond)
 			g.dies(m1, all, fmt.Sprint("trial ", trial), lapses)
 		})
 	}

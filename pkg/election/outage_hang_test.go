@@ -52,7 +52,7 @@ func leadsOn(t *testing.T, m *member) {
 
 // TestAHungLockBesideABlindMember: another member's watch stands still for about as long as the holder's session lasts.
 func TestAHungLockBesideABlindMember(t *testing.T) {
-	for trial := range 8 {
+	for trial := range 4 {
 		inBubble(t, func(t *testing.T) {
 			g, all := failingOpen(t, profile("default"), profile("default"))
 			m1, m2 := all[0], all[1]
@@ -72,7 +72,7 @@ func TestAHungLockBesideABlindMember(t *testing.T) {
 // TestAHungLockThenAnOutage: the store stands still for all, for a bit more than a lease, and carries out what it was asked for
 // when it goes on.
 func TestAHungLockThenAnOutage(t *testing.T) {
-	for trial := range 12 {
+	for trial := range 6 {
 		inBubble(t, func(t *testing.T) {
 			g, all := failingOpen(t, profile("default"), profile("default"))
 			for _, m := range all {
@@ -128,7 +128,7 @@ func TestAHungLockOfADeadHolder(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for trial := range 6 {
+			for trial := range 4 {
 				inBubble(t, func(t *testing.T) {
 					g, all := failingOpen(t, tt.timing, tt.ofOthers)
 					m1 := all[0]

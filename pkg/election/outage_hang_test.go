@@ -128,7 +128,7 @@ func TestAHungLockOfADeadHolder(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for trial := range 4 {
+			for trial := range 8 {
 				inBubble(t, func(t *testing.T) {
 					g, all := failingOpen(t, tt.timing, tt.ofOthers)
 					m1 := all[0]

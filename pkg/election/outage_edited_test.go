@@ -8,15 +8,11 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
-	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // In these tests a stranger edits what decides how long others leave a lock alone whose terms fail open.
-
-// denied refuses a write.
-var denied = memory.Reject(fmt.Errorf("%w: not this one", lock.ErrDenied))
 
 // raise raises the beat of a member's session.
 func raise(g *group, name string) {
@@ -59,7 +55,7 @@ func TestARaisedSessionDuringItsTerm(t *testing.T) {
 		after(40 * time.Second)
 		raise(g, "m1")
 		after(20 * time.Second)
-		m1.store.On(memory.Put, memory.Named("a", denied))
+		m1.store.On(memory.Put, memory.Named("a", refused))
 		after(2 * time.Minute)
 		g.wantLeader("a", m2, m1, m2)
 		m1.store.Heal()
@@ -106,7 +102,7 @@ func TestAHolderOfAnotherGroup(t *testing.T) {
 		of = "edge"
 		m2 := g.join("m2", "stable", stable)
 		after(40 * time.Second)
-		m1.store.On(memory.Put, memory.Named("a", denied))
+		m1.store.On(memory.Put, memory.Named("a", refused))
 		after(2 * time.Minute)
 		g.wantLeader("a", m2, m1, m2)
 		m1.store.Heal()

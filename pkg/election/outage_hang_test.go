@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
-	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/session"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -17,10 +16,7 @@ import (
 
 // failsOpen makes all elections of the group fail open for any time.
 func (g *group) failsOpen() {
-	g.stop = 2 * time.Second
-	g.bend = func(_ *election.Config, s *election.Spec) {
-		s.Outage = machine.Outage{Mode: machine.OutageFailOpen, For: machine.OutageUnbounded}
-	}
+	g.stop, g.bend = 2*time.Second, failsOpen
 }
 
 // failingOpen returns a group of three, and those; m1 leads.

@@ -18,7 +18,7 @@ type arrival struct {
 // reached says whether it has come about. short says what is missing if the member has too few locks; it is empty
 // otherwise.
 func (a arrival) reached(e status.Election) (done bool, short string) {
-	if !led(e) || record.HostOf(e.Holder) != a.host {
+	if !view.Led(e) || record.HostOf(e.Holder) != a.host {
 		return false, ""
 	}
 	if has := locksHeld(e); len(has) < a.locks {
@@ -26,9 +26,6 @@ func (a arrival) reached(e status.Election) (done bool, short string) {
 	}
 	return true, ""
 }
-
-// led says whether a member leads the election, as far as one look shows.
-func led(e status.Election) bool { return e.State == status.Led && !e.Stale }
 
 // locksHeld are the locks of the election that its holder has: two in a migration.
 func locksHeld(e status.Election) []status.Ref {

@@ -39,9 +39,9 @@ func (s *steerCommand) force(ctx context.Context, name, to string, timeout time.
 	}
 	f := forcing{steerCommand: s, election: e, to: to, timeout: timeout}
 	switch {
-	case to == record.HostOf(e.Holder) && led(e):
+	case to == record.HostOf(e.Holder) && view.Led(e):
 		return f.keep(ctx)
-	case to == "" && led(e):
+	case to == "" && view.Led(e):
 		if f.to, err = s.afterHolder(e); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (f *forcing) effect() effect {
 	e, plan := f.election, f.plan
 	prefers := plan.Preferred(e.Name, f.defaultSeen()).String()
 	what := effect{What: fmt.Sprintf("hand %s over to %s by force", e.Name, cmp.Or(f.to, "another member")), waits: true}
-	if led(e) && f.nominee.Identity != "" {
+	if view.Led(e) && f.nominee.Identity != "" {
 		what.Elections = []movement{{Election: e.Name, Before: prefers, After: prefers, Holder: e.Holder, Candidates: []string{f.nominee.Identity}, Forced: true}}
 	}
 	switch {
@@ -223,7 +223,7 @@ func (f *forcing) press(ctx context.Context) error {
 // insist makes our own requests once another command takes back the same ones that it made before us. It does not repeat a
 // request of ours: a person may have taken it back.
 func (f *forcing) insist(ctx context.Context, e status.Election) error {
-	if len(f.ours) == len(f.asked) || !f.sameTerm(e) || !led(e) || e.ForcedTo != "" {
+	if len(f.ours) == len(f.asked) || !f.sameTerm(e) || !view.Led(e) || e.ForcedTo != "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
@@ -286,7 +286,7 @@ func (f *forcing) wait(ctx context.Context) error {
 func (f *forcing) missing(e status.Election) (string, error) {
 	who := view.NameOf(e.Holder)
 	done, short := arrival{f.to, len(f.asked)}.reached(e)
-	switch leads := led(e); {
+	switch leads := view.Led(e); {
 	case done || short != "":
 		return short, nil
 	case leads && !f.sameTerm(e):

@@ -84,7 +84,7 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 			return err
 		}
 	}
-	if record.HostOf(e.Holder) == to && led(e) {
+	if record.HostOf(e.Holder) == to && view.Led(e) {
 		return s.carryOut(ctx, effect{What: fmt.Sprintf("hand %s over to %s, which leads it already", election, to)}, func(context.Context) error { return nil })
 	}
 	h := rollout.Handover{Election: election, To: to, By: operator(ctx, s.cluster)}

@@ -45,7 +45,7 @@ func parseGoal(text string) (goal, error) {
 
 // unmet says why an election has not reached the goal; empty if it has.
 func (g goal) unmet(e status.Election) string {
-	leads := e.State == status.Led && !e.Stale
+	leads := view.Led(e)
 	revision, byRevision := strings.CutPrefix(string(g), goalRevision)
 	switch {
 	case g == goalFree && (e.Holder == "" || e.Stale):

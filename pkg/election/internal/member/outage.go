@@ -187,16 +187,16 @@ func (c *contest) awaitsHolder() record.Instant {
 		return m.now.Add(machine.OutageUnbounded) // we look again at the next beat
 	}
 	if last, heard := c.lastHeard(); heard && !lives {
-		return last.at.Add(c.lastExtension())
+		return last.at.Add(c.lastExtension(last))
 	}
 	return 0
 }
 
-// lastExtension is how long after the last sign of life of a dead holder its work may go on: the holder may have extended its term
+// lastExtension is how long after that last sign of life of a dead holder its work may go on: the holder may have extended its term
 // until just before its next beat.
-func (c *contest) lastExtension() time.Duration {
+func (c *contest) lastExtension(last sign) time.Duration {
 	beats := c.m.cfg.Timing.RenewInterval
-	if last, heard := c.lastHeard(); heard && last.timings != c.m.timings() {
+	if last.timings != c.m.timings() {
 		beats = max(beats, last.lasts/2) // two renewIntervals fit into a session (record.Timing.Check)
 	}
 	return c.election.Timing.Among(c.m.others).ObserverWait(beats + c.extension())

@@ -87,8 +87,15 @@ func (g *group) editMark(what, to string) {
 	})
 }
 
-// TestAHolderOfAnotherGroup: the holder lives in another group, and may not write the lock any more. What its session lists decides.
+// TestAHolderOfAnotherGroup: the holder lives in another group, and its writes of the lock are refused, which ends its term, or hang. What
+// its session lists decides.
 func TestAHolderOfAnotherGroup(t *testing.T) {
+	t.Run("refused", func(t *testing.T) { aHolderOfAnotherGroup(t, refused, false) })
+	t.Run("hang", func(t *testing.T) { aHolderOfAnotherGroup(t, memory.Hang(), true) })
+}
+
+func aHolderOfAnotherGroup(t *testing.T, trouble memory.Hook, keeps bool) {
+	t.Helper()
 	inBubble(t, func(t *testing.T) {
 		g := newGroup(t, "a").byRecord()
 		g.failsOpen()
@@ -102,9 +109,13 @@ func TestAHolderOfAnotherGroup(t *testing.T) {
 		of = "edge"
 		m2 := g.join("m2", "stable", stable)
 		after(40 * time.Second)
-		m1.store.On(memory.Put, memory.Named("a", refused))
+		m1.store.On(memory.Put, memory.Named("a", trouble))
 		after(2 * time.Minute)
-		g.wantLeader("a", m2, m1, m2)
+		leader := m2
+		if keeps {
+			leader = m1
+		}
+		g.wantLeader("a", leader, m1, m2)
 		m1.store.Heal()
 		after(time.Minute)
 		m1.leave(t)

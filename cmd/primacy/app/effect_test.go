@@ -221,16 +221,3 @@ func TestHandoverToADeadHolder(t *testing.T) {
 		t.Errorf("got %v: %s", err, &out)
 	}
 }
-
-// TestPauseThatIsOver checks that nobody is told that a group is paused if the pause ended while the question was open.
-func TestPauseThatIsOver(t *testing.T) {
-	dry, text := dryRun(false), outputText
-	s := &steerCommand{groupCommand: groupCommand{group: "edge", core: mapstest.New()}, ways: &steerWays{yes, &dry, &text}, report: twoRevisions("old", "a")}
-	var out bytes.Buffer
-	s.out, s.notes = &out, &out
-	s.take(steering.Stored{})
-	now := time.Now()
-	if err := s.pause(t.Context(), "pause", rollout.Standstill{At: rollout.At(now.Add(-time.Minute)), Until: rollout.At(now)}); err == nil || !strings.Contains(err.Error(), "would have ended") {
-		t.Errorf("got %v: %s", err, &out)
-	}
-}

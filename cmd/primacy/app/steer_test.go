@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -136,4 +137,30 @@ func TestHeardByWhateverClock(t *testing.T) {
 			}
 		}
 	})
+}
+
+// ponderous is a person who thinks for two minutes, and says yes.
+type ponderous struct{ io.Reader }
+
+func (p ponderous) Read(b []byte) (int, error) {
+	time.Sleep(2 * time.Minute)
+	return p.Reader.Read(b)
+}
+
+// TestAPauseEndsBeforeTheAnswer checks that nobody is told that a group is paused if the pause ended while the question was open.
+func TestAPauseEndsBeforeTheAnswer(t *testing.T) {
+	for lasts, ends := range map[time.Duration]bool{time.Minute: true, time.Hour: false} {
+		synctest.Test(t, func(t *testing.T) {
+			x := &storing{t, mapstest.New(), time.Now()}
+			var out bytes.Buffer
+			s := x.command(&out)
+			s.ways.confirm = &confirmation{ask: true, in: ponderous{strings.NewReader("y\n")}, out: &out}
+			now := time.Now()
+			err := s.pause(t.Context(), "pause", rollout.Standstill{At: rollout.At(now), Until: rollout.At(now.Add(lasts)), NoTakeover: true})
+			refused := err != nil && strings.Contains(err.Error(), "would have ended")
+			if refused != ends || !ends && x.stored().Standstill == nil || ends && x.stored().Standstill != nil {
+				t.Errorf("for %v: got %v, and there is %+v: %s", lasts, err, x.stored(), &out)
+			}
+		})
+	}
 }

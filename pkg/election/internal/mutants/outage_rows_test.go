@@ -80,6 +80,20 @@ var outageRows = []row{
 		pkg:  "pkg/election", test: "TestAHolderOfAnotherGroup",
 	},
 	{
+		name: "outage/aliens-at-work", rule: "a holder of another group that lists an open term keeps the lock",
+		file: "pkg/election/internal/session/proven.go",
+		old:  " && !slices.ContainsFunc(elections, s.member.KeepsOpen)",
+		new:  " && slices.Contains(elections, elections[0])",
+		pkg:  "pkg/election", test: "TestAHolderOfAnotherGroup",
+	},
+	{
+		name: "outage/edits-are-signs-of-life", rule: "a session that is shown again without a new beat is no sign of life (rule observers-clock)",
+		file: "pkg/election/internal/member/beats.go",
+		old:  "r.Mark.Beat <= last.beat",
+		new:  "false",
+		pkg:  "pkg/election/internal/member", test: "TestOnlyBeatsAreHeard",
+	},
+	{
 		name: "outage/beats-like-ours", rule: "a dead holder whose session beat less often is waited for until its next beat was due",
 		file: "pkg/election/internal/member/outage.go",
 		old:  "beats = max(beats, last.lasts/2)",

@@ -184,9 +184,12 @@ func (l left) wait() (time.Duration, error) {
 }
 
 // mayBeProvedDead says whether the lock's holder was proved dead, or may have been: a slot tells of its last few dead
-// only.
+// only, and a stranger may have edited the proof.
 func (l left) mayBeProvedDead() bool {
-	dead := session.Proven(l.session.Record, l.session.Version.UID)
+	if l.session.Record.Member == nil {
+		return false
+	}
+	dead := l.session.Record.Member.Deaths
 	return len(dead) >= record.MostDeaths ||
 		slices.ContainsFunc(dead, func(d record.Death) bool { return d.Identity == l.lock.Record.Holder })
 }

@@ -222,7 +222,7 @@ func (c *crowd) liveOrDie(a *actor) bool {
 		a.dead = false
 		return false
 	case a.dead:
-		o.Deaths = []record.Death{{Proof: record.ProofParent, Identity: identity(a.name), At: dawn}}
+		o.Deaths = []record.Death{{Proof: record.ProofParent, Identity: identity(a.name), UID: o.UID, At: dawn}}
 		a.works, a.claims = min(a.works, now), false
 	case now.Sub(a.beat) < memberLease:
 		a.beat = now

@@ -58,12 +58,13 @@ const (
 )
 
 // spared is until when a lock whose holder was proved dead is left alone with OnDeathLease: a lease from our first
-// sight of its end, which came after the holder's last beat.
+// sight of its end, which came after the holder's last beat. It is the same if a stranger edited the proof, so that it proves
+// nothing any more.
 func (s *step) spared(r *record.Record) record.Instant {
 	if s.cfg.OnDeath != OnDeathLease {
 		return 0
 	}
-	if _, proved := s.deathOf(r); !proved && !s.deathForgotten(r) {
+	if _, told := s.toldDeathOf(r); !told && !s.deathForgotten(r) {
 		return 0
 	}
 	return s.now.Add(s.observer().ObserverWait(max(s.observer().LeaseDuration, s.beside(r).Duration)))
@@ -78,6 +79,12 @@ func (s *step) deathForgotten(r *record.Record) bool {
 
 // deathOf is the proved death of the holder of a record.
 func (s *step) deathOf(r *record.Record) (record.Death, bool) {
+	d, told := s.toldDeathOf(r)
+	return d, told && d.UID != ""
+}
+
+// toldDeathOf is the death of the holder of a record as its slot tells, proved or not.
+func (s *step) toldDeathOf(r *record.Record) (record.Death, bool) {
 	m := s.beside(r)
 	o := s.View.Sessions[m.Session]
 	if o.UID != m.SessionUID {

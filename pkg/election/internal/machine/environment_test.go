@@ -276,14 +276,17 @@ func session(e *environment, name string, a arguments) {
 	if a["died"] != "" {
 		o := shown[name]
 		o.Deaths = []record.Death{
-			{Proof: record.ProofParent, Identity: identity("p9"), At: dawn},
-			{Proof: record.Proof(a.text("proof", "parent")), Identity: identity(member), At: dawn.Add(a.duration("died", 0))},
+			{Proof: record.ProofParent, Identity: identity("p9"), UID: o.UID, At: dawn},
+			{Proof: record.Proof(a.text("proof", "parent")), Identity: identity(member), UID: o.UID, At: dawn.Add(a.duration("died", 0))},
+		}
+		if a["proved"] == "false" {
+			o.Deaths[1].UID = ""
 		}
 		shown[name] = o
 	}
 	for i := range a.number("others", 0) {
 		o := shown[name]
-		o.Deaths = append(o.Deaths, record.Death{Proof: record.ProofParent, Identity: identity(fmt.Sprintf("q%d", i)), At: dawn})
+		o.Deaths = append(o.Deaths, record.Death{Proof: record.ProofParent, Identity: identity(fmt.Sprintf("q%d", i)), UID: o.UID, At: dawn})
 		shown[name] = o
 	}
 	if a["gone"] == "true" {

@@ -74,7 +74,7 @@ var absenceRows = []row{
 	},
 	{
 		name: "published/edit-announces", rule: "published-before-held: a beat that a stranger altered announces nothing",
-		file: "pkg/election/internal/session/own.go",
+		file: "pkg/election/internal/session/beats.go",
 		old:  " && s.config == r.Member.Config && s.timings == r.Member.Timings\n",
 		new:  "\n",
 		pkg:  "pkg/election/internal/member", test: "TestALeaseIsPublishedFirst",
@@ -88,7 +88,7 @@ var absenceRows = []row{
 	},
 	{
 		name: "published/seen-beats-are-kept", rule: "seen-not-assumed: beats that were seen do not hold up news",
-		file: "pkg/election/internal/session/own.go",
+		file: "pkg/election/internal/session/beats.go",
 		old:  "	o.sent = o.sent[i:]\n	o.dir.provenAt = max(o.dir.provenAt, o.sent[0].at)\n",
 		new:  "	o.sent = append(o.sent[i:i+1:i+1], o.sent...)\n	o.dir.provenAt = max(o.dir.provenAt, o.sent[0].at)\n",
 		pkg:  "pkg/election/internal/session", test: "TestNewsAreToldAtOnce",

@@ -437,10 +437,31 @@ var deathRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "death/edited-proof-is-not-told", rule: "proof-not-patience: a death whose proof a stranger edited is told on, and proves nothing",
+		file: "pkg/election/internal/session/death.go",
+		old:  "	return told(r, uid)\n",
+		new:  "	return Proven(r, uid)\n",
+		pkg:  "pkg/election/internal/session", test: "TestAnEditedProofIsStillTold",
+	},
+	{
+		name: "death/edited-proof-proves", rule: "proof-not-patience: only a death with the uid of its session is proved",
+		file: "pkg/election/internal/machine/death.go",
+		old:  "	return d, told && d.UID != \"\"\n",
+		new:  "	return d, told\n",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
+		name: "death/edited-proof-is-no-death", rule: "proof-not-patience: with onDeath lease a lease passes after a death whose proof a stranger edited",
+		file: "pkg/election/internal/machine/death.go",
+		old:  "	if _, told := s.toldDeathOf(r); !told && ",
+		new:  "	if _, told := s.deathOf(r); !told && ",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
+	},
+	{
 		name: "death/forgotten", rule: "proof-not-patience: with onDeath lease a lease passes after a death that the slot no longer tells of",
 		file: "pkg/election/internal/machine/death.go",
-		old:  "!proved && !s.deathForgotten(r)",
-		new:  "!proved",
+		old:  "!told && !s.deathForgotten(r)",
+		new:  "!told",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{

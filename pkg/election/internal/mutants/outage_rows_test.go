@@ -11,14 +11,14 @@ var outageRows = []row{
 	},
 	{
 		name: "outage/late-watch-is-silence", rule: "a lock that fails open is taken from a dead holder also by a member whose watch is late",
-		file: "pkg/election/internal/session/own.go",
+		file: "pkg/election/internal/session/beats.go",
 		old:  "	if at := o.sent[0].answered; at != 0 {",
 		new:  "	if at := o.sent[0].answered; false {",
 		pkg:  "pkg/election", test: "TestALateWatchIsNoSilence",
 	},
 	{
 		name: "outage/stored-when-sent", rule: "a beat without an answer may have been stored as late as it was shown, and one with an answer as late as that",
-		file: "pkg/election/internal/session/own.go",
+		file: "pkg/election/internal/session/beats.go",
 		old:  "	return now\n}\n\n// Whole says",
 		new:  "	return o.sent[0].at\n}\n\n// Whole says",
 		pkg:  "pkg/election/internal/session", test: "TestABeatIsStoredByItsAnswer",

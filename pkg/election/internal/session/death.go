@@ -58,17 +58,29 @@ func complete(cfg Config, m record.Member) record.Member {
 // Proven are the deaths that a record of a session with the given uid proves. The death of the session's own
 // member counts only beside the very end that it came with.
 func Proven(r *record.Record, uid string) (proven []record.Death) {
+	for _, d := range told(r, uid) {
+		if d.UID != "" {
+			proven = append(proven, d)
+		}
+	}
+	return proven
+}
+
+// told are all deaths of which a record tells. Those that it does not prove have no UID: a stranger edited the record, or
+// an earlier one.
+func told(r *record.Record, uid string) []record.Death {
 	if r.Member == nil {
 		return nil
 	}
-	for _, d := range r.Member.Deaths {
+	all := slices.Clone(r.Member.Deaths)
+	for i := range all {
+		d := &all[i]
 		own := d.Identity == r.Member.Identity
 		if d.UID != uid || own && !(r.Released() && d.Beat+1 == r.Mark.Beat && slices.Contains(r.Member.Proofs, d.Proof)) {
-			continue
+			d.UID = ""
 		}
-		proven = append(proven, d)
 	}
-	return proven
+	return all
 }
 
 // deathsIn are the deaths that the slot tells of.
@@ -79,10 +91,10 @@ func (d *Directory) deathsIn(name string) []record.Death {
 	return nil
 }
 
-// carried are the deaths that the next record of the same object repeats.
+// carried are the deaths that the next record of the same object repeats, proven or not.
 func carried(r *record.Record, uid string) []record.Death {
 	if r == nil || !r.Bound() {
 		return nil
 	}
-	return slices.Clone(Proven(r, uid))
+	return told(r, uid)
 }

@@ -67,7 +67,9 @@ func (s *slotOf) proved() string {
 	v, _ := s.dir.View(s.now, "")
 	var dead []string
 	for _, d := range v.Sessions[SlotName("g", "a", 0)].Deaths {
-		dead = append(dead, d.Identity)
+		if d.UID != "" {
+			dead = append(dead, d.Identity)
+		}
 	}
 	return strings.Join(dead, " ")
 }
@@ -129,10 +131,14 @@ func TestAProofIsRefused(t *testing.T) {
 	}
 }
 
+// deathOf is a parent's proof for the member whose session the record is.
+func deathOf(r *record.Record) record.Death {
+	return record.Death{Proof: record.ProofParent, Identity: r.Holder, UID: "u", Beat: r.Mark.Beat}
+}
+
 // TestWhatASessionProves checks that a death counts only as it was first seen beside the end, and only of the
 // session that it names.
 func TestWhatASessionProves(t *testing.T) {
-	death := record.Death{Proof: record.ProofParent, Identity: "a_00000001", UID: "u", Beat: 1}
 	for _, tt := range []struct {
 		what  string
 		spoil func(*record.Record, *record.Death)
@@ -148,7 +154,7 @@ func TestWhatASessionProves(t *testing.T) {
 			s := newSlot(t)
 			s.joins("a_00000001", record.ProofParent)
 			r := EndedRecord(s.stored, "x", "died")
-			m, d := *r.Member, death
+			m, d := *r.Member, deathOf(s.stored)
 			r.Member = &m
 			tt.spoil(&r, &d)
 			m.Deaths = []record.Death{d}
@@ -161,12 +167,13 @@ func TestWhatASessionProves(t *testing.T) {
 	t.Run("added later", func(t *testing.T) {
 		s := newSlot(t)
 		s.joins("a_00000001", record.ProofParent)
+		died := deathOf(s.stored)
 		r := EndedRecord(s.stored, "b_00000001", "expired")
 		s.show(r)
 		unbound := r
 		unbound.Mark = nil
 		m := *r.Member
-		m.Deaths = []record.Death{death}
+		m.Deaths = []record.Death{died}
 		r.Member = &m
 		for range 2 {
 			s.show(r)
@@ -281,4 +288,37 @@ func TestAnUnseenMemberOfASlotIsProvedDead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnEditedProofIsStillTold checks that a death whose proof a stranger edited proves nothing, also to those to whom later members of
+// the slot tell of it, but that it is not forgotten: with onDeath: lease its locks are left alone.
+func TestAnEditedProofIsStillTold(t *testing.T) {
+	s := newSlot(t)
+	s.joins("a_00000001", record.ProofParent)
+	ended, err := Bury(s.stored, s.version, record.Death{Proof: record.ProofParent, Identity: "a_00000001", By: "parent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := *ended.Mark
+	mark.Beat += 100
+	ended.Mark = &mark
+	s.show(ended)
+	tells := func(after, proved string, of ...string) {
+		t.Helper()
+		if got := s.proved(); got != proved {
+			t.Errorf("after %s it proves the death of %q, want %q", after, got, proved)
+		}
+		var told []string
+		for _, d := range s.dir.slot(SlotName("g", "a", 0)).deaths {
+			told = append(told, d.Identity)
+		}
+		if !slices.Equal(told, of) {
+			t.Errorf("after %s it tells of %v, want %v", after, told, of)
+		}
+	}
+	tells("the edit", "", "a_00000001")
+	s.joins("a_00000002", record.ProofParent)
+	tells("another member took the slot", "", "a_00000001")
+	s.dies("a_00000002")
+	tells("its death", "a_00000002", "a_00000001", "a_00000002")
 }

@@ -64,7 +64,7 @@ type slot struct {
 	stated stated
 	// disowned are the locks that the owner disowned, as it wrote with that beat.
 	disowned []record.Disowned
-	// deaths are what the record proved as we first saw its beat.
+	// deaths are those of which the record told as we first saw its beat.
 	deaths []record.Death
 	// ended: we saw the owner's session ended. A session ends once (rule a-session-ends-once).
 	ended bool
@@ -249,7 +249,7 @@ func (d *Directory) after(now record.Instant, before *slot, name string, r *reco
 		if r.Member != nil {
 			s.disowned = r.Member.Disowned
 		}
-		s.deaths = Proven(r, v.UID)
+		s.deaths = told(r, v.UID)
 	}
 	d.longest = max(d.longest, s.stated.longest())
 	if before == nil || before.version.UID != v.UID {

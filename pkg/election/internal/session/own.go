@@ -25,7 +25,8 @@ type Own struct {
 
 	slot string
 	uid  string
-	beat uint64
+	// beat is the last one that we used. stride is by how much the next one is higher.
+	beat, stride uint64
 	// inFlight is the beat of the write without an answer yet; zero for none.
 	inFlight uint64
 	// read says whether we must read the slot before the next write.
@@ -37,6 +38,9 @@ type Own struct {
 	// unfit are the slots in which the store refused our session as invalid, by name, each with the version
 	// of the object then.
 	unfit map[string]record.Version
+	// renewed: the stream has shown a beat of ours besides the first. refused is the last beat that was unfit.
+	renewed bool
+	refused uint64
 	// published is what the last beat that we sent said.
 	published record.Member
 	// beatAt is when the next beat is due, retryAt the earliest instant after a failure.
@@ -64,22 +68,6 @@ type ending struct {
 	// next is when we may try again.
 	next record.Instant
 }
-
-type sentBeat struct {
-	beat uint64
-	at   record.Instant
-	// answered is when the store said that it had stored the beat; zero if it did not.
-	answered record.Instant
-	// config and timings are what the beat said of our elections.
-	config, timings string
-}
-
-// maxSent is how many of our last beats we can still recognize.
-const maxSent = 32
-
-// maxUnseen is after how many beats that the stream has not shown yet we tell no more news before the next beat is due. If news
-// came faster than the stream shows it, we would recognize none of our beats.
-const maxUnseen = maxSent / 2
 
 type fallen struct {
 	slot, holder string
@@ -112,6 +100,7 @@ const (
 	LostDeleted Reason = "session object was deleted or recreated"
 	LostReused  Reason = "session slot was taken over"
 	LostCorrupt Reason = "session record is corrupt"
+	LostRefused Reason = "session has lapsed, and the store accepts no write to it"
 )
 
 // Action is something to do for sessions: Write or Read.
@@ -135,7 +124,7 @@ func (Read) action()  {}
 
 // NewOwn returns a session that has not joined yet. It reads dir, so it knows all that dir learns.
 func NewOwn(cfg Config, dir *Directory, member record.Member) *Own {
-	return &Own{cfg: cfg, dir: dir, member: complete(cfg, member), phase: joining, ending: map[string]ending{}, unfit: map[string]record.Version{}}
+	return &Own{cfg: cfg, dir: dir, member: complete(cfg, member), phase: joining, stride: strideOf(member.Identity), ending: map[string]ending{}, unfit: map[string]record.Version{}}
 }
 
 // Publish changes what the session says of this member; the next Step writes it.
@@ -156,41 +145,6 @@ func (o *Own) Leave() {
 
 // Abandon gives the session up without ending it; it will expire.
 func (o *Own) Abandon() { o.phase = over }
-
-// Seen returns the beat of ours that the stream, or its first list, shows under a name; false if it is none
-// of ours, or too old. Locks that our session renews are valid counted from when we sent that beat (rule
-// seen-not-assumed). Before the caller uses the beat, it must have handled all records that the same stream
-// showed earlier. Once Seen returns a beat, the session exists, even if the write is never answered: terms
-// may rely on the session, so it can end (rule a-session-ends-once).
-func (o *Own) Seen(now record.Instant, name string, r *record.Record, v record.Version) (machine.Beat, bool) {
-	if o.phase == over || name != o.slot || r == nil || !r.Bound() || r.Holder != o.member.Identity || o.uid != "" && o.uid != v.UID {
-		return machine.Beat{}, false
-	}
-	i := slices.IndexFunc(o.sent, func(s sentBeat) bool { return s.beat == r.Mark.Beat })
-	if i < 0 {
-		return machine.Beat{}, false
-	}
-	o.sent = o.sent[i:]
-	o.dir.provenAt = max(o.dir.provenAt, o.sent[0].at)
-	o.join(now, v.UID)
-	return machine.Beat{Session: name, UID: v.UID, Sent: o.sent[0].at}, true
-}
-
-// StoredBy is an instant, now or earlier, at which the store had the beat that Seen returned last.
-func (o *Own) StoredBy(now record.Instant) record.Instant {
-	if at := o.sent[0].answered; at != 0 {
-		return at
-	}
-	return now
-}
-
-// Whole says whether a beat of ours, which Seen has returned, still says of our elections what we sent. A stranger may have taken
-// that away.
-func (o *Own) Whole(r *record.Record) bool {
-	return r.Member != nil && slices.ContainsFunc(o.sent, func(s sentBeat) bool {
-		return s.beat == r.Mark.Beat && s.config == r.Member.Config && s.timings == r.Member.Timings
-	})
-}
 
 // Lost says why the session ended against our will; false if it did not. Once it did, nothing is written
 // under its identity any more.
@@ -247,9 +201,14 @@ func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Answer,
 
 // Unfit tells the session that the store rejects the Write with the given beat as an invalid object, or denies
 // it: a stranger may have filled the object up, or nobody may change its owners. Call Unfit before WriteDone. If
-// the Write was to create the session in an existing object, the session tries the next slot.
+// the Write was to create the session in an existing object, the session tries the next slot. A session that was renewed before,
+// and has lapsed meanwhile, is lost.
 func (o *Own) Unfit(beat uint64) {
-	if beat == o.inFlight && o.phase == joining && o.onto.UID != "" {
+	if beat != o.inFlight {
+		return
+	}
+	o.refused = beat
+	if o.phase == joining && o.onto.UID != "" {
 		o.unfit[o.slot] = o.onto
 	}
 }
@@ -305,10 +264,10 @@ func (o *Own) Step(now record.Instant) (actions []Action, next record.Instant) {
 		actions = append(actions, Read{Name: o.slot})
 	default:
 		if w, ok := o.due(now, wake); ok {
-			o.beat++
+			o.beat += o.stride
 			w.Beat, w.Record.Mark.Beat = o.beat, o.beat
 			o.inFlight = o.beat
-			o.sent = append(o.sent[max(0, len(o.sent)-maxSent+1):], sentBeat{beat: o.beat, at: now, config: o.published.Config, timings: o.published.Timings})
+			o.sent = append(o.sent[max(0, len(o.sent)-maxSent+1):], sentBeat{beat: o.beat, at: now, config: o.published.Config, timings: o.published.Timings, renews: o.phase == alive})
 			actions = append(actions, w)
 		}
 	}
@@ -338,10 +297,12 @@ func (o *Own) watchOver(now record.Instant) {
 		o.phase = over
 	case s.record.Released():
 		lose(LostEnded)
-	case !s.record.Bound() || s.tampered:
+	case !s.record.Bound() || s.tampered, s.beat > record.MaxToken-o.stride: // a stranger left us no next beat
 		lose(LostCorrupt)
 	case s.record.Holder != o.member.Identity:
 		lose(LostReused)
+	case o.renewed && o.refused == o.beat && now >= o.dir.endOf(s): // if no session could be renewed, each new one would only leave an object
+		lose(LostRefused)
 	}
 }
 

@@ -41,6 +41,7 @@ const (
 	Silence
 	Denied
 	LockHangs
+	SessionDenied
 
 	// Fates of single requests.
 	RequestLost
@@ -67,6 +68,7 @@ const (
 	SessionRelabelled
 	SessionLastsEdited
 	SessionPutBack
+	SessionBeatRaised
 
 	// Effects.
 	CommittedLate
@@ -140,11 +142,11 @@ const (
 var faultNames = [faults]string{
 	"crash", "pause", "leave", "writes out", "reads out", "partition", "outage", "stall", "cut, resumed", "cut, listed",
 	"lock deleted", "lock edited", "label storm", "ambush", "session deleted", "session edited", "preference flipped", "reconfigured",
-	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored", "lock put back", "silence of the store", "write of one lock refused", "write of one lock hangs",
+	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored", "lock put back", "silence of the store", "write of one lock refused", "write of one lock hangs", "write of a session refused",
 	"request lost", "reply lost", "reply slow", "request slow", "request late", "refused", "throttled",
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
-	"session relabelled", "session duration edited", "session put back",
+	"session relabelled", "session duration edited", "session put back", "beat of a session raised",
 	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "session buried", "lock that another elector left", "record freed by a proof", "same, once another elector's", "left alone for a lease",
 	"handover forced", "word said", "word refused", "word beside another member", "word that is not accepted", "word refuted", "buried on a word", "same, half-dead", "same, alive", "overlap by a false word", "same, by a lock put back unseen", "left to recover", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",

@@ -6,7 +6,7 @@ import (
 )
 
 // denials are writes of one lock that do not go through, while all other requests do: the store refuses them, since members lack a
-// right, or they hang.
+// right, or they hang. In some runs the store also refuses that a member updates one session, while it may create others.
 type denials struct {
 	w   *world
 	rng *rand.Rand
@@ -15,9 +15,11 @@ type denials struct {
 	every time.Duration
 	// hang: the writes hang; otherwise they are refused.
 	hang bool
+	// sessions draws denied sessions; nil if there are none.
+	sessions *rand.Rand
 }
 
-// denial is a lock that a host cannot write.
+// denial is a lock that a host cannot write, or the uid of a session that it cannot update.
 type denial struct {
 	host *host
 	lock string
@@ -33,7 +35,11 @@ func (w *world) pickDenials(rng *rand.Rand) *denials {
 		return nil
 	}
 	every := time.Duration(float64(w.timing.LeaseDuration) * []float64{1, 3, 8}[rng.IntN(3)])
-	return &denials{w: w, rng: rng, until: map[denial]int64{}, every: every, hang: hang}
+	d := &denials{w: w, rng: rng, until: map[denial]int64{}, every: every, hang: hang}
+	if sessions := rand.New(rand.NewPCG(w.seed, 0xff51afd7ed558ccd)); !hang && sessions.IntN(2) == 0 {
+		d.sessions = sessions
+	}
+	return d
 }
 
 // begin schedules the next denial.
@@ -50,6 +56,7 @@ func (d *denials) deny() {
 		return
 	}
 	d.begin()
+	d.denySession()
 	l := w.locks[d.rng.IntN(len(w.locks))]
 	lock := l.own.Name
 	if l.moves() && d.rng.IntN(3) == 0 {
@@ -70,18 +77,53 @@ func (d *denials) deny() {
 	}
 }
 
+// denySession strikes the session of one host, if this run has such denials. A member that could never update its session does not come
+// back under a new identity.
+func (d *denials) denySession() {
+	w := d.w
+	if d.sessions == nil || d.sessions.IntN(2) == 0 {
+		return
+	}
+	h := w.hosts[d.sessions.IntN(len(w.hosts))]
+	if h.proc == nil {
+		return
+	}
+	f := w.judge.members[h.proc.inc.identity]
+	if !f.updated {
+		return
+	}
+	until := w.endAt
+	if d.sessions.IntN(3) > 0 {
+		until = min(w.now+int64(upTo(d.sessions, 5*w.timing.LeaseDuration)), w.calmAt)
+	}
+	w.logf(h.name, "cannot update %s (%s) for %v", f.sessionName, f.sessionUID, time.Duration(until-w.now))
+	d.until[denial{h, f.sessionUID}] = max(d.until[denial{h, f.sessionUID}], until)
+}
+
+// stops says whether the write is one that its host cannot do.
+func (d *denials) stops(q *request) bool {
+	if q.m == nil {
+		return d.blocks(q.i.p.h, q.replaces.UID)
+	}
+	return d.blocks(q.i.p.h, q.name)
+}
+
 // blocks says whether the host cannot write the lock.
 func (d *denials) blocks(h *host, lock string) bool {
 	return d != nil && d.w.now < d.until[denial{h, lock}]
 }
 
-// strike picks the fate of a write that is blocked.
-func (d *denials) strike() fate {
-	if d.hang {
+// strike picks the fate of a write that its host cannot do.
+func (d *denials) strike(q *request) fate {
+	switch {
+	case d.hang:
 		d.w.cov.saw(LockHangs)
 		return []fate{requestLost, replyLost, requestLate}[d.rng.IntN(3)]
+	case q.m == nil:
+		d.w.cov.saw(SessionDenied)
+	default:
+		d.w.cov.saw(Denied)
 	}
-	d.w.cov.saw(Denied)
 	return refused
 }
 
@@ -91,8 +133,13 @@ func (d *denials) blocksElection(h *host, e int) bool {
 	return d.blocks(h, l.own.Name) || l.moves() && d.blocks(h, l.old.Name)
 }
 
-// lately says whether a host could not write a lock of the election until calm, or cannot do so yet.
-func (d *denials) lately(e int) bool { return d != nil && d.lasts(e, d.w.calmAt) }
+// lately says whether a host could not write a lock of the election, or some session, until calm, or cannot do so yet.
+func (d *denials) lately(e int) bool {
+	return d.ofSessions() || d != nil && d.lasts(e, d.w.calmAt)
+}
+
+// ofSessions says whether there are hosts that cannot update a session.
+func (d *denials) ofSessions() bool { return d != nil && d.sessions != nil }
 
 // forGood says whether a host can never again write a lock of the election.
 func (d *denials) forGood(e int) bool { return d != nil && d.lasts(e, d.w.endAt) }

@@ -160,7 +160,8 @@
 //
 // In a sixth of the seeds, except those of the class Outages, the store refuses a member's writes of one lock while its other requests go
 // through, or those of all members. Most such denials last for some leases. A third of those that strike one member are never mended: the
-// judge then expects the other members to lead.
+// judge then expects the other members to lead. In half of these seeds the store also refuses that a member updates its session, for a
+// while or for good; the member may create another one.
 //
 // # Faults
 //
@@ -174,7 +175,7 @@
 //   - A stranger (a writer that is no elector) never rewrites a lock's record consistently with our
 //     annotation, except in the class PutBack with what members once wrote to it.
 //   - A stranger edits a session in only one of the three places that say how long it lasts. It
-//     also gives the session to another group, or puts back what the session said before, even
+//     also gives the session to another group, raises its beat, or puts back what the session said before, even
 //     after its end. A member that did not see the end may then go on: the judge objects only
 //     to the consequences.
 //   - A lock that is deleted never has `bootstrap: immediate`.

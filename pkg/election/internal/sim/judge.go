@@ -57,9 +57,10 @@ type memberFile struct {
 	// that its session has ended.
 	putBack bool
 	// sent says when each beat was sent. shownSent is the sending time of the newest beat that the stream has
-	// shown to the member itself.
+	// shown to the member itself. updated: the stream has shown it two.
 	sent      map[uint64]record.Instant
 	shownSent record.Instant
+	updated   bool
 	pace      pace // of its session
 }
 

@@ -175,8 +175,8 @@ func (q *request) goOut() {
 	f := h.link.readFate()
 	if q.record != nil {
 		f = h.link.writeFate()
-		if w.denials.blocks(h, q.name) {
-			f = w.denials.strike()
+		if w.denials.stops(q) {
+			f = w.denials.strike(q)
 		}
 	}
 	q.carriedOut, q.answered = h.link.course(f, w.timeout)

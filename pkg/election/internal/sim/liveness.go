@@ -30,6 +30,9 @@ func (w *world) livenessBound() time.Duration {
 			lease *= 2 // members that may not write the second lock hold the first one in turn
 		}
 	}
+	if w.denials.ofSessions() {
+		lease *= 2 // a member with such a session comes back only once it has lapsed
+	}
 	if w.meddler != nil && w.meddler.longest {
 		lease *= 3 // members wait twice for what they believe to last two leases
 	}

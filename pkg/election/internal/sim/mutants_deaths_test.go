@@ -68,6 +68,11 @@ var deathRows = []mutant{
 		new: "				k.since = max(k.since, 0*s.spared(r))\n",
 	},
 	{
+		name: "edited-proof-is-no-death", rule: "proof-not-patience", file: "internal/machine/death.go", class: PutBack,
+		old: "	if _, told := s.toldDeathOf(r); !told && ",
+		new: "	if _, told := s.deathOf(r); !told && ",
+	},
+	{
 		name: "range-freed-by-proof", rule: "proof-not-patience", file: "internal/machine/death.go", class: Moves,
 		old: "		!s.cfg.Range && ",
 		new: "		",

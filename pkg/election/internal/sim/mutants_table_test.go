@@ -18,7 +18,7 @@ var rows = []mutant{
 		new: "		s.writes.open[i].unknown = true\n		s.committed(w, w.asked)\n",
 	},
 	{
-		name: "beat-counts-when-seen", rule: "seen-not-assumed", file: "internal/session/own.go",
+		name: "beat-counts-when-seen", rule: "seen-not-assumed", file: "internal/session/beats.go",
 		old: "Sent: o.sent[0].at}",
 		new: "Sent: now}",
 	},

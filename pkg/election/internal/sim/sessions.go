@@ -35,6 +35,7 @@ func (j *judge) shown(i *incarnation, e *lock.Entry) {
 		return
 	}
 	if sent, known := f.sent[e.Record.Mark.Beat]; known {
+		f.updated = f.updated || f.shownSent != 0 && sent > f.shownSent
 		f.shownSent = max(f.shownSent, sent)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // meddler is a stranger that edits sessions but leaves their beats alone, so that they look sound. It
 // writes another group, another duration, or what the same session said before. It edits only one of the
 // places that say how long a session lasts, since the guarantee does not hold if more are edited. A quarter
-// of the runs has a meddler.
+// of the runs has a meddler. A third of the meddlers also raise beats.
 type meddler struct {
 	w     *world
 	rng   *rand.Rand
@@ -21,6 +21,8 @@ type meddler struct {
 	// longest: the edited place is the member's longest lease. Nothing else says how long the leases of its
 	// elections are, so members believe it.
 	longest bool
+	// raise draws how far the meddler raises the beat of a session, as nothing else it does; nil if it never does that.
+	raise *rand.Rand
 	// saved is what some sessions said before, by name; kept lists those names in the order of saving.
 	saved map[string]*record.Record
 	kept  []string
@@ -46,6 +48,9 @@ func (w *world) pickMeddler(rng *rand.Rand) *meddler {
 			member.LongestLease, r.Member = int(d/time.Second), &member
 		},
 	}[place]
+	if raise := rand.New(rand.NewPCG(w.seed, 0xd6e8feb86659fd93)); raise.IntN(3) == 0 {
+		m.raise = raise
+	}
 	return m
 }
 
@@ -75,6 +80,14 @@ func (m *meddler) meddle() {
 	}
 	now := w.store.objects[at].Record
 	if !now.Bound() || now.Member == nil {
+		return
+	}
+	if m.raise != nil && m.raise.IntN(3) == 0 {
+		by := 1 + m.raise.Uint64N([]uint64{1, 1000}[m.raise.IntN(2)])
+		m.commit(name, now, SessionBeatRaised, func(r *record.Record) {
+			mark := *r.Mark
+			mark.Beat, r.Mark = mark.Beat+by, &mark
+		})
 		return
 	}
 	switch m.rng.IntN(4) {

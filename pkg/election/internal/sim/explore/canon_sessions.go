@@ -28,6 +28,9 @@ var sessionFields = map[string]string{
 	"Own.unfit":        "", // nobody fills a slot up here
 	"Own.deaths":       "", // no death is proved here
 	"Own.predecessors": "", // all members have one timing
+	"Own.stride":       "", // its identity says so
+	"Own.renewed":      "plain",
+	"Own.refused":      "whether it is the last beat",
 	"Own.published":    "whether it is what is to be said; Fallen",
 	"Own.beatAt":       "until",
 	"Own.retryAt":      "until",
@@ -238,6 +241,7 @@ func (c *canon) life(w *world, i int, m *proc) {
 	doubtful := own.is("doubtful") && phase == joining
 	c.flag(own.uint("inFlight") != 0, own.is("leaveSoon"), doubtful, dir.is("synced"), m.truth.ended, m.truth.shownSent == seen)
 	published := own.member("published")
+	c.flag(own.is("renewed"), own.uint("refused") == own.uint("beat"))
 	c.says(published)
 	c.says(own.member("member"))
 	slot := own.text("slot")

@@ -75,7 +75,7 @@ var rows = []mutant{
 		world: "sessions", wrong: "more than the beats that it has seen",
 	},
 	{
-		name: "a beat counts from its sight (rule seen-not-assumed)", file: "internal/session/own.go",
+		name: "a beat counts from its sight (rule seen-not-assumed)", file: "internal/session/beats.go",
 		old: "Sent: o.sent[0].at}", new: "Sent: now}",
 		world: "stalled", wrong: "more than the beats that it has seen",
 	},

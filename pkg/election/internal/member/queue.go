@@ -129,9 +129,15 @@ func (q *queue) first() (*lane, int) {
 	return nil, 0
 }
 
-// passed says whether we already saw another version of the object than the one that the write replaces.
+// passed says whether the write must not go out any more: we already saw another version of the object than the one that it replaces, or
+// nobody may take the lock since (rule no-takeover).
 func (a *asked) passed() bool {
-	return a.write != nil && a.contest != nil && a.replaces.UID != "" && a.contest.state.Lock.Version != a.replaces
+	if a.write == nil || a.contest == nil {
+		return false
+	}
+	known := &a.contest.state.Lock
+	return a.replaces.UID != "" && known.Version != a.replaces ||
+		a.purpose == machine.Take && known.Owner != machine.Mine && a.contest.preferred.revision.NoTakeover
 }
 
 // next takes out the request that goes out now. If there is none, the instant next says when to try again;

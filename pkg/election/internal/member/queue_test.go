@@ -46,13 +46,41 @@ func TestWhoEndsTheWaitForAStore(t *testing.T) {
 func refused(t *testing.T) answer {
 	t.Helper()
 	q := newQueue(time.Second, 1000)
-	behind := asked{contest: &contest{}, request: request{name: "a", purpose: machine.Take, write: &record.Record{}, replaces: record.Version{UID: "u", Revision: 1}}}
+	behind := asked{contest: &contest{preferred: unsynced}, request: request{name: "a", purpose: machine.Take, write: &record.Record{}, replaces: record.Version{UID: "u", Revision: 1}}}
 	q.add(behind)
 	a, passed, _ := q.next(5)
 	if !passed {
 		t.Fatalf("%+v is to be sent", a.request)
 	}
 	return refusal(a)
+}
+
+// TestNobodyTakesMeanwhile checks rule no-takeover for a take that was asked for before the word, and waits in the queue.
+func TestNobodyTakesMeanwhile(t *testing.T) {
+	at := record.Version{UID: "u", Revision: 1}
+	for _, tt := range []struct {
+		what    string
+		purpose machine.Purpose
+		owner   machine.Owner
+		word    bool
+		passed  bool
+	}{
+		{"a free lock", machine.Take, machine.Free, true, true},
+		{"what it holds itself", machine.Take, machine.Mine, true, false},
+		{"a renewal", machine.Renew, machine.Mine, true, false},
+		{"a release", machine.Release, machine.Mine, true, false},
+		{"without the word", machine.Take, machine.Free, false, false},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			c := &contest{preferred: &preferred{revision: record.Preferred{State: record.PreferredUnset, NoTakeover: tt.word}}}
+			c.state.Lock.Owner, c.state.Lock.Version = tt.owner, at
+			q := newQueue(time.Second, 1000)
+			q.add(asked{contest: c, request: request{name: "a", purpose: tt.purpose, write: &record.Record{}, replaces: at}})
+			if _, passed, _ := q.next(5); passed != tt.passed {
+				t.Errorf("passed: %v, want %v", passed, tt.passed)
+			}
+		})
+	}
 }
 
 // TestLimit checks that a burst goes out as fast as the limit allows, and no faster.
@@ -73,7 +101,7 @@ func TestLimit(t *testing.T) {
 func TestMuteLocksLeaveSlots(t *testing.T) {
 	q := newQueue(time.Second, 1000)
 	ask := func(purpose machine.Purpose, mute bool) {
-		q.add(asked{contest: &contest{mute: mute}, request: request{name: "a", purpose: purpose, write: &record.Record{}}})
+		q.add(asked{contest: &contest{mute: mute, preferred: unsynced}, request: request{name: "a", purpose: purpose, write: &record.Record{}}})
 	}
 	sent := func() (mute, others int) {
 		for {
@@ -102,7 +130,7 @@ func TestMuteLocksLeaveSlots(t *testing.T) {
 			t.Errorf("%d other requests (%v) go out at once, want %d", others, purpose, renewalSlots)
 		}
 	}
-	q.leaves(asked{contest: &contest{}, mute: true}, answer{sent: 1})
+	q.leaves(asked{contest: &contest{preferred: unsynced}, mute: true}, answer{sent: 1})
 	if mute, _ := sent(); mute != 1 {
 		t.Errorf("%d requests for locks that do not answer go out in place of one", mute)
 	}
@@ -115,7 +143,7 @@ func TestNothingHoldsUpARenewal(t *testing.T) {
 	q.heldUntil, q.probeAt = 1000, 500
 	held := &contest{mute: true, state: machine.State{Lock: machine.Lock{Owner: machine.Mine}}}
 	for range 2 {
-		q.add(asked{contest: &contest{}, request: request{name: "take", purpose: machine.Take, write: &record.Record{}}})
+		q.add(asked{contest: &contest{preferred: unsynced}, request: request{name: "take", purpose: machine.Take, write: &record.Record{}}})
 	}
 	q.add(asked{contest: held, request: request{name: "read"}})
 	q.add(asked{contest: held, request: request{name: "renewal", purpose: machine.Renew, write: &record.Record{}}})

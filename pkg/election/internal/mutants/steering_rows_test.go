@@ -79,6 +79,13 @@ var steeringRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction/no_takeover",
 	},
 	{
+		name: "steering/taken-from-the-queue", rule: "no-takeover: nobody takes a lock that it does not hold, also if it asked for that before the word",
+		file: "pkg/election/internal/member/queue.go",
+		old:  " ||\n		a.purpose == machine.Take && known.Owner != machine.Mine && a.contest.preferred.revision.NoTakeover\n",
+		new:  "\n",
+		pkg:  "pkg/election/internal/member", test: "TestNobodyTakesMeanwhile",
+	},
+	{
 		name: "steering/nominee-without-its-turn", rule: "no-takeover: once the word ends, the nominee has its turn",
 		file: "pkg/election/internal/machine/follow.go",
 		old:  "	s.noLongerWithheld()\n",

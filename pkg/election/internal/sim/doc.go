@@ -156,6 +156,11 @@
 // stranger's edit of that name (HandoverEdited) is such a request, too. The judge objects to a take that keeps a request, to a term
 // that ends by a request although nobody asked that term, and to one that ends for a member that would not take the lock.
 //
+// # Operators' words
+//
+// In a fifth of the seeds, except those of the class Rollouts, operators pin elections to hosts, drain hosts, and pause elections, with takeovers or
+// without. They take all of it back before the calm. The judge objects to a take by a member that knows that nobody may take the lock.
+//
 // # Missing rights
 //
 // In a sixth of the seeds, except those of the class Outages, the store refuses a member's writes of one lock while its other requests go

@@ -115,6 +115,7 @@ func (w *world) becalm() {
 	if w.steering != nil {
 		w.steering.becalm()
 	}
+	w.operators.becalm()
 	spare := w.rng.IntN(len(w.hosts))
 	for n, h := range w.hosts {
 		h.link.writesUntil, h.link.readsUntil, h.link.deafUntil = 0, 0, 0

@@ -191,6 +191,8 @@ func (j *judge) stopped(m *contest, a member.Stop) {
 	case a.Reason == machine.ReasonPreempted && (better != 0 || m.i.several) && takenBack(m):
 		// A revision that was taken back drains without minHold and preemptDelay. With several inputs at once,
 		// nobody can say whom the member knew of between them.
+	case a.Reason == machine.ReasonPreempted && w.operators != nil:
+		// Operators made another member better, or this one worse.
 	case a.Reason == machine.ReasonPreempted && m.outer == nil && now < began.Add(m.timing().MinHold):
 		w.violate("rule no-flapping", "%s: %s drains %v after its term began", m.name, m.i.identity, now.Sub(began))
 	case a.Reason == machine.ReasonPreempted && (m.i.several || m.outer != nil):

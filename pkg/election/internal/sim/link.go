@@ -160,6 +160,9 @@ func (i *incarnation) send(do member.Send) {
 	q.heldOpen = q.m != nil && q.purpose == machine.Take && q.m.heldOpen()
 	i.requests[do.Request] = q
 	w.judge.wrote(i, q.m, q.name)
+	if q.m != nil {
+		w.judge.withheld(q.m, q.purpose)
+	}
 	w.at(i.p.h.clock.when(q.sent.Add(q.timeout)), func() { q.answer(lock.Entry{}, fmt.Errorf("%w: no answer in time", lock.ErrUnknown)) })
 	delay := w.upTo(2 * time.Millisecond)
 	if !w.calm && w.chance(w.noise) {

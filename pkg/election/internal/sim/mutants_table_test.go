@@ -429,4 +429,14 @@ var rows = []mutant{
 		old: "	if to == \"\" || s.cfg.Inner {\n",
 		new: "	if to == \"\" {\n",
 	},
+	{
+		name: "beats-rise-by-one", rule: "seen-not-assumed", file: "internal/session/beats.go",
+		old: "	return 1 + uint64(h.Sum32()%longestStride)",
+		new: "	return 1 + 0*uint64(h.Sum32()%longestStride)",
+	},
+	{
+		name: "refused-session-is-kept", rule: "a-session-ends-once", file: "internal/session/own.go",
+		old: "	case o.renewed && o.refused == o.beat && ",
+		new: "	case false && ",
+	},
 }

@@ -84,6 +84,8 @@ type world struct {
 	forcing *forcing
 	// denials are the rights that members lack; nil in most runs.
 	denials *denials
+	// operators pin, drain and pause; nil in most runs.
+	operators *operators
 	// late is the plan for elections whose configuration comes late; nil in most runs.
 	late *late
 	// changes is the plan of changed settings; nil except in the class Settings.
@@ -159,6 +161,7 @@ func newWorld(seed uint64, o Options) *world {
 	w.pickWords(rand.New(rand.NewPCG(seed, 0x27d4eb2f165667c5)))
 	w.meddler = w.pickMeddler(rand.New(rand.NewPCG(seed, 0xe7037ed1a0b428db)))
 	w.forcing = w.pickForcing(rand.New(rand.NewPCG(seed, 0x8ebc6af09c88c6e3)))
+	w.operators = w.pickOperators(rand.New(rand.NewPCG(seed, 0x9e6c63d0676a9a99)))
 	w.denials = w.pickDenials(rand.New(rand.NewPCG(seed, 0x4e6226981000879)))
 	w.endAt = w.calmAt + int64(w.livenessBound()) + int64(w.preferenceBound())
 	if o.Class == Rollouts {
@@ -222,6 +225,7 @@ func (w *world) begin() {
 	w.words.begin()
 	w.forcing.begin()
 	w.denials.begin()
+	w.operators.begin()
 	if w.meddler != nil {
 		w.meddler.begin()
 	}

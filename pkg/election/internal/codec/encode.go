@@ -14,7 +14,8 @@ import (
 )
 
 // Encode makes the object for the record, including its Rest. It writes zero times as now, and
-// truncates times to microseconds, those of the history to seconds. It ignores Record.Unreadable.
+// truncates times to microseconds, those of the history to seconds. It ignores Record.Unreadable. If the annotations of others
+// leave no room for ours, it drops the largest of them.
 // The error wraps lock.ErrInvalid.
 func Encode(r record.Record, now time.Time) (Object, error) {
 	o, err := object(&r)
@@ -105,11 +106,7 @@ func (e *encoder) annotations(r *record.Record) {
 	if r.Member != nil {
 		e.member(*r.Member)
 	}
-	total := 0
-	for k, v := range e.o.Annotations {
-		total += len(k) + len(v)
-	}
-	if total > MaxAnnotations {
+	if total := e.o.makeRoom(); total > MaxAnnotations {
 		e.check("annotations", fmt.Errorf("%d bytes are more than %d", total, MaxAnnotations))
 	}
 }

@@ -44,6 +44,29 @@ func object(r *record.Record) (Object, error) {
 	return Object{}, fmt.Errorf("%w: Record.Rest is a %T, which no store on Kubernetes made", lock.ErrInvalid, r.Rest)
 }
 
+// makeRoom drops annotations of others, the largest first, until all annotations fit. A lock that nobody can write any more would have no
+// leader, ever. It returns the size of what is left.
+func (o *Object) makeRoom() (total int) {
+	size := func(key string) int { return len(key) + len(o.Annotations[key]) }
+	for key := range o.Annotations {
+		total += size(key)
+	}
+	for total > MaxAnnotations {
+		largest := ""
+		for key := range o.Annotations {
+			if !ownAnnotation(key) && (largest == "" || size(key) > size(largest) || size(key) == size(largest) && key < largest) {
+				largest = key
+			}
+		}
+		if largest == "" {
+			break
+		}
+		total -= size(largest)
+		delete(o.Annotations, largest)
+	}
+	return total
+}
+
 func put(m *map[string]string, k, v string) {
 	if *m == nil {
 		*m = map[string]string{}

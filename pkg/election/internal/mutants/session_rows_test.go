@@ -422,4 +422,32 @@ var sessionRows = []row{
 		new:  "	case ",
 		pkg:  "pkg/election/internal/session", test: "TestASessionThatNobodyCanWrite",
 	},
+	{
+		name: "session/ends-what-is-no-session", rule: "a-session-ends-once: members end only what told of a member",
+		file: "pkg/election/internal/session/directory.go",
+		old:  "is == ended || is == alien || s.strange() {",
+		new:  "is == ended || is == alien {",
+		pkg:  "pkg/election", test: "TestALockNamedLikeASession|TestAStrangersLeaseNamedLikeASession",
+	},
+	{
+		name: "session/joins-a-lock-of-others", rule: "a-session-ends-once: a new session replaces only what told of a member",
+		file: "pkg/election/internal/session/slots.go",
+		old:  "is == expired && !s.strange()",
+		new:  "is == expired",
+		pkg:  "pkg/election", test: "TestAStrangersLeaseNamedLikeASession",
+	},
+	{
+		name: "session/long-end", rule: "the end of a session is no longer than what is needed of it",
+		file: "pkg/election/internal/session/ended.go",
+		old:  "m.Standing, m.Lacks, m.Lags, m.Disowned = nil, nil, \"\", nil",
+		new:  "m.Standing, m.Lacks, m.Lags = nil, nil, \"\"",
+		pkg:  "pkg/election", test: "TestALongSessionIsEnded",
+	},
+	{
+		name: "session/no-room", rule: "a lock that a stranger filled up is written all the same",
+		file: "pkg/election/internal/codec/rest.go",
+		old:  "	for total > MaxAnnotations {\n",
+		new:  "	for false {\n",
+		pkg:  "pkg/election", test: "TestAFullLockIsLed",
+	},
 }

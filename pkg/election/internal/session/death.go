@@ -26,10 +26,10 @@ func Bury(r *record.Record, v record.Version, d record.Death) (record.Record, er
 		return record.Record{}, fmt.Errorf("%w: beat %d of it came after beat %d", ErrRefuted, beatOf(r), d.Beat)
 	}
 	d.UID, d.Beat = v.UID, beatOf(r)
-	m := *r.Member
+	e := EndedRecord(r, d.By, fmt.Sprintf("ended: its member died (%s)", d.How))
+	m := *e.Member
 	m.Deaths = append(carried(r, v.UID), d)
 	m.Deaths = m.Deaths[max(0, len(m.Deaths)-record.MostDeaths):]
-	e := EndedRecord(r, d.By, fmt.Sprintf("ended: its member died (%s)", d.How))
 	e.Member = &m
 	return e, nil
 }

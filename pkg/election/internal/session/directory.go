@@ -440,7 +440,7 @@ func (l living) shownBy(p machine.Peer) bool {
 // only the proof is missing.
 func (d *Directory) Expired(now record.Instant) (dead []Shown, next, unproven record.Instant) {
 	for _, s := range d.slots {
-		if is := d.stateOf(s, now); is == ended || is == alien {
+		if is := d.stateOf(s, now); is == ended || is == alien || s.strange() {
 			continue
 		}
 		switch end := d.endOf(s); {

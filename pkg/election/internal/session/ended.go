@@ -8,7 +8,7 @@ import (
 )
 
 // EndedRecord is the record that ends a session for good: it has no holder, and the mark agrees. by is the
-// identity of the member that ends it. The Member of the session stays in the record.
+// identity of the member that ends it. Of the session's Member the record keeps what matters after its end.
 func EndedRecord(r *record.Record, by, why string) record.Record {
 	e := *r
 	e.Holder = ""
@@ -21,6 +21,11 @@ func EndedRecord(r *record.Record, by, why string) record.Record {
 	}
 	mark.Duration = max(mark.Duration, time.Second)
 	e.Mark = &mark
+	if r.Member != nil { // what mattered only during its life, and what a stranger may have made so long that nobody can write it again
+		m := *r.Member
+		m.Standing, m.Lacks, m.Lags, m.Disowned = nil, nil, "", nil
+		e.Member = &m
+	}
 	e.History = append(slices.Clone(r.History), record.Entry{Who: by, Why: why})
 	e.History = e.History[max(0, len(e.History)-record.HistoryLength):]
 	return e

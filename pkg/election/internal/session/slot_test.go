@@ -70,6 +70,7 @@ func TestAReadAheadOfTheStreamStartsTheWaitAnew(t *testing.T) {
 		t.Run(next, func(t *testing.T) {
 			s := newSlots(t)
 			broken := s.by("h_1", "", 0, 0)
+			broken.Member.Identity = "h_1"
 			version := func(revision uint64) record.Version { return record.Version{UID: "u", Revision: revision} }
 			s.List(1*second, 1*second, 10, []Shown{{s.name, broken, version(10)}})
 			if dead, _, _ := s.Expired(8 * second); len(dead) != 1 {

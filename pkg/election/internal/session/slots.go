@@ -33,7 +33,7 @@ func (d *Directory) latest() (at time.Time) {
 }
 
 // freeSlot is the first slot of the host that a new session may use: absent (then the version is
-// zero), ended, or expired. It skips a slot that is still at its unfit version.
+// zero), ended, or expired. It skips a slot that is still at its unfit version, and one that is not ours.
 func (d *Directory) freeSlot(host string, now record.Instant, unfit map[string]record.Version) Shown {
 	for n := 0; ; n++ {
 		name := SlotName(d.group, host, n)
@@ -41,7 +41,7 @@ func (d *Directory) freeSlot(host string, now record.Instant, unfit map[string]r
 		if s == nil {
 			return Shown{Name: name}
 		}
-		if is := d.stateOf(s, now); (is == ended || is == expired) && unfit[name] != s.version {
+		if is := d.stateOf(s, now); (is == ended || is == expired && !s.strange()) && unfit[name] != s.version {
 			return Shown{Name: name, Record: s.record, Version: s.version}
 		}
 	}

@@ -38,6 +38,10 @@ func statedBy(r *record.Record) stated {
 	return s
 }
 
+// strange says whether the object never told of a member. It is not ours then, although it is named like a session: it may be a living lock
+// of another program, or of another group.
+func (s *slot) strange() bool { return s.stated.identity == "" }
+
 // longest is the longest lease that the owner published.
 func (s *stated) longest() time.Duration { return max(s.setup.Longest(), s.duration) }
 

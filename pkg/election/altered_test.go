@@ -82,3 +82,53 @@ func TestTimesThatAPolicyChanges(t *testing.T) {
 		})
 	}
 }
+
+// TestARangeOfTimesThatAPolicyChanges checks rule ranges-share-no-moment where the store keeps other times than the holder wrote: the holder
+// does not tell its work the range that it wrote, and its next range begins after the last one that it told.
+func TestARangeOfTimesThatAPolicyChanges(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		stores := map[string]*altering{}
+		g.bend = func(c *election.Config, s *election.Spec) {
+			stores[c.Host] = &altering{Store: c.Locks.(*memory.Store)}
+			c.Locks, s.Range = stores[c.Host], true
+		}
+		m1 := g.join("m1", "stable", stable)
+		after(time.Minute)
+		m2 := g.join("m2", "stable", stable)
+		after(time.Minute)
+		g.wantLeader("a", m1, m1, m2)
+		var frozen time.Time
+		stores["m1"].by(func(r *record.Record) {
+			if frozen.IsZero() {
+				frozen = r.Renewed.Add(-3 * time.Second)
+			}
+			r.Renewed = frozen
+		})
+		var stored time.Time // the latest end of a range that the store had
+		var until time.Time  // the end of all ranges before the present one
+		var start, end time.Time
+		for range 60 {
+			after(time.Second)
+			if at := g.realm.Read("a").Record.RangeEnd(); at.After(stored) {
+				stored = at
+			}
+			for _, m := range []*member{m1, m2} {
+				from, to, ok := m.status["a"].Range()
+				switch {
+				case ok && from.Equal(start):
+					end = to
+				case ok:
+					start, end, until = from, to, end
+				}
+				if ok && (!start.After(until) || to.After(stored)) {
+					t.Fatalf("%s: the range is from %v to %v, after one to %v, and the store has at most %v", m.name, start, to, until, stored)
+				}
+			}
+			if len(leaders(m1, m2)["a"]) == 0 {
+				stores["m1"].by(nil)
+			}
+		}
+		g.end(m1, m2)
+	})
+}

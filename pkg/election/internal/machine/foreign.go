@@ -376,6 +376,12 @@ func (s *step) claiming() {
 // elector may be at work, or one of us that a foreign elector robbed of the lock.
 func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbed) }
 
+// HeldBack says whether the lock is ours, but nobody may know that yet: somebody else may be at work.
+func (s *State) HeldBack(c Config, now record.Instant) bool {
+	held := newStep(c, *s, now)
+	return now < held.heldBack()
+}
+
 // abandons says whether we leave long before everybody else has certainly stopped. Then we don't release
 // the lock: another foreign elector would take it at once and work at the same time as the one that we
 // claimed from. We let the lock expire: for foreign electors it expires only when the elector that we claimed

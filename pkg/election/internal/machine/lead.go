@@ -142,6 +142,8 @@ func (s *step) drain() {
 	case s.Drain.Reason == ReasonExpired && s.withdrawal.reason() == "":
 		// We keep the lock: a new term may begin on it, or a release follow.
 		s.become(Following, ReasonExpired)
+	case s.now < s.heldBack():
+		s.become(Following, s.Drain.Reason) // we keep it until nobody else can be at work
 	default:
 		s.release()
 	}
@@ -149,6 +151,10 @@ func (s *step) drain() {
 
 // release gives the lock up and nominates who should take it (rule succession).
 func (s *step) release() {
+	if s.now >= s.validity.until && s.Lock.Version != s.Lock.streamed && !s.Lock.seamless {
+		s.awaitStream() // a read does not tell who has held the lock since the stream showed it
+		return
+	}
 	if s.waits(s.releasableAt()) {
 		return
 	}

@@ -33,6 +33,8 @@ type Lock struct {
 	// other one knew, by a reply, too.
 	streamed record.Version
 	shown    *record.Record
+	// oursUntil is until when the lock was certainly ours, as the machine knew that this one continues.
+	oursUntil record.Instant
 	// at is when the last observation came in.
 	at record.Instant
 	// changedAt is when the last beat of the holder came in (rule observers-clock).

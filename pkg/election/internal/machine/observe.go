@@ -124,7 +124,8 @@ func (s *step) missed(e Observed) {
 
 // continues: the first sight of a machine that continues another one is like a list after a break. What an earlier claim told us still
 // counts: nobody has stopped since. A record of our own is mostly a stray, or what we disowned: we release it, or take it back, at once,
-// unless it was put back in place of what the stream had shown.
+// unless it is no later than what the stream had shown. Then a stranger may have put it back over the term of another member, which could
+// take the lock as soon as it was not certainly ours any more.
 func (s *step) continues(e Observed) {
 	k := &s.Lock
 	switch {
@@ -132,7 +133,7 @@ func (s *step) continues(e Observed) {
 	case s.ownerOf(e.Record, e.Version.UID) != Mine:
 		s.missedForeign(e)
 		s.putBackUnseen(e)
-	case isPutBackOver(k.shown, e.Record):
+	case isPutBackOver(k.shown, e.Record), s.now >= k.oursUntil && k.shown != nil && sameBoundBeat(k.shown, e.Record):
 		s.undone(k.duration)
 	}
 }

@@ -14,13 +14,15 @@ type Unshown struct {
 	last     last
 }
 
-// last is the latest version of a lock that the stream or a reply showed, and the duration that counted then. The version loses its uid
+// last is the latest version of a lock that the stream or a reply showed, the duration that counted then, and until when the lock was
+// certainly ours. The version loses its uid
 // once a version came after it that is no later beat of ours: then an unchanged beat may have been put back, so no list shows what we
 // know.
 type last struct {
 	shown    *record.Record
 	version  record.Version
 	duration time.Duration
+	ours     record.Instant
 }
 
 // Unshown returns what a machine that continues this one at the instant now has to know. c is the configuration of the contest that ends.
@@ -32,7 +34,7 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 		ended.suspectUnknown(ended.Lock.since)
 	}
 	l := &ended.Lock
-	known := last{trimmed(l.shown), l.streamed, l.duration}
+	known := last{trimmed(l.shown), l.streamed, l.duration, ended.validity.until}
 	// A reply showed a version that the stream has yet to show. A read does not count, since it may have skipped versions.
 	if l.seamless && l.Version.Revision > l.streamed.Revision {
 		known.shown, known.version = trimmed(l.Record), l.Version
@@ -43,7 +45,7 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 // inherit makes s know what another machine has left.
 func (s *State) inherit(u Unshown) {
 	s.Lock.shared = u.shared
-	s.Lock.shown, s.Lock.streamed, s.Lock.duration = u.last.shown, u.last.version, u.last.duration
+	s.Lock.shown, s.Lock.streamed, s.Lock.duration, s.Lock.oursUntil = u.last.shown, u.last.version, u.last.duration, u.last.ours
 	s.foreign = u.electors.kept()
 }
 
@@ -53,7 +55,7 @@ func (s *State) ShownEarly(r *record.Record, v record.Version, by Source) {
 		return
 	}
 	l := &s.Lock
-	s.inherit(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration}}.Shown(r, v, by))
+	s.inherit(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration, l.oursUntil}}.Shown(r, v, by))
 }
 
 // Shown returns what we know once the stream or a list shows the lock as r and no machine follows it. Only a later beat of ours takes the
@@ -74,7 +76,7 @@ func (u Unshown) Shown(r *record.Record, v record.Version, by Source) Unshown {
 	case (l.shown == nil || !l.shown.Bound()) && r.Token < record.Token(l.version.Revision):
 		l.version.UID = "" // an earlier record: a take of what we know has a higher token (rule tokens-rise)
 	default:
-		u.last = last{trimmed(r), v, r.Mark.Duration}
+		u.last = last{trimmed(r), v, r.Mark.Duration, l.ours}
 	}
 	return u
 }

@@ -83,6 +83,8 @@ func (m *Member) letGo() bool {
 		switch {
 		case c.outer != nil, c.atWork(), c.state.TakesByRecord():
 			return false
+		case c.holdsThroughSession() && c.state.HeldBack(c.config(), m.now):
+			return false // somebody else may be at work
 		case c.holdsThroughSession():
 			held++
 		case c.state.Lock.Owner == machine.Mine:

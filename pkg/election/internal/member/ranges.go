@@ -150,8 +150,12 @@ func (c *contest) settleRange(e machine.Event) {
 	if g == nil {
 		return
 	}
-	if o, ok := e.(machine.Observed); ok {
+	o, observed := e.(machine.Observed)
+	if observed {
 		g.saw(o.Record) // the machine may skip an outdated record
+	}
+	if observed && o.Altered {
+		return // others go by what is stored
 	}
 	g.settle(&c.state, c.m.identity)
 }
@@ -165,6 +169,9 @@ func (m *Member) publishRange(c *contest) {
 	is, was := g.of(&c.state, m.identity), g.told
 	if is == nil && was != nil || is != nil && (was == nil || *was != *is) {
 		g.told = is
+		if is != nil {
+			g.known = latestTime(g.known, is.End)
+		}
 		m.out.add(Within{c.election.ID, is})
 	}
 }

@@ -17,11 +17,11 @@ var sessionRows = []row{
 		pkg:  "pkg/election", test: "TestAHostWhoseSessionIsUnbound",
 	},
 	{
-		name: "session/full-slot-again-and-again", rule: "a slot that a stranger has filled up is left alone",
+		name: "session/refused-slot-again-and-again", rule: "a slot in which the store refuses the session is left alone",
 		file: "pkg/election/internal/member/sessions.go",
 		old:  "		m.own.Unfit(w.Beat)\n",
 		new:  "",
-		pkg:  "pkg/election", test: "TestASlotThatIsFull",
+		pkg:  "pkg/election", test: "TestASlotThatIsDenied",
 	},
 	{
 		name: "session/denied-slot-again-and-again", rule: "a slot that its member may not change is left alone",
@@ -427,14 +427,14 @@ var sessionRows = []row{
 		file: "pkg/election/internal/session/directory.go",
 		old:  "is == ended || is == alien || s.strange() {",
 		new:  "is == ended || is == alien {",
-		pkg:  "pkg/election", test: "TestALockNamedLikeASession|TestAStrangersLeaseNamedLikeASession",
+		pkg:  "pkg/election", test: "TestALockNamedLikeASession",
 	},
 	{
 		name: "session/joins-a-lock-of-others", rule: "a-session-ends-once: a new session replaces only what told of a member",
 		file: "pkg/election/internal/session/slots.go",
 		old:  "is == expired && !s.strange()",
 		new:  "is == expired",
-		pkg:  "pkg/election", test: "TestAStrangersLeaseNamedLikeASession",
+		pkg:  "pkg/election/internal/session", test: "TestASlotOfOthers",
 	},
 	{
 		name: "session/long-end", rule: "the end of a session is no longer than what is needed of it",

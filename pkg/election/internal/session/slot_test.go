@@ -213,3 +213,11 @@ func TestAnUnfitSlot(t *testing.T) {
 		t.Errorf("an object that has changed is not tried again, but %s", got)
 	}
 }
+
+// TestASlotOfOthers checks that a new session replaces no object that never told of a member: it may be a living lock of another program.
+func TestASlotOfOthers(t *testing.T) {
+	j := newJoiner(t, Shown{Name: SlotName("g", "a", 0), Record: &record.Record{Holder: "operator"}, Version: record.Version{UID: "u", Revision: 9}})
+	if w := j.writes(3600 * second); w.Name != SlotName("g", "a", 1) {
+		t.Errorf("it writes to %s", w.Name)
+	}
+}

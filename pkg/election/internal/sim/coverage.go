@@ -43,6 +43,7 @@ const (
 	LockHangs
 	SessionDenied
 	OperatorSpoke
+	HolderRobbed
 
 	// Fates of single requests.
 	RequestLost
@@ -143,7 +144,7 @@ const (
 var faultNames = [faults]string{
 	"crash", "pause", "leave", "writes out", "reads out", "partition", "outage", "stall", "cut, resumed", "cut, listed",
 	"lock deleted", "lock edited", "label storm", "ambush", "session deleted", "session edited", "preference flipped", "reconfigured",
-	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored", "lock put back", "silence of the store", "write of one lock refused", "write of one lock hangs", "write of a session refused", "operator's word on a preference",
+	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored", "lock put back", "silence of the store", "write of one lock refused", "write of one lock hangs", "write of a session refused", "operator's word on a preference", "holder robbed by a former record",
 	"request lost", "reply lost", "reply slow", "request slow", "request late", "refused", "throttled",
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",

@@ -89,11 +89,11 @@ func (d *denials) denySession() {
 		return
 	}
 	f := w.judge.members[h.proc.inc.identity]
-	if !f.updated {
+	if !f.updated || f.sessionUID == "" {
 		return
 	}
-	until := w.endAt
-	if d.sessions.IntN(3) > 0 {
+	until := w.endAt // others end it
+	if d.sessions.IntN(3) > 0 || len(w.hosts) < 3 {
 		until = min(w.now+int64(upTo(d.sessions, 5*w.timing.LeaseDuration)), w.calmAt)
 	}
 	w.logf(h.name, "cannot update %s (%s) for %v", f.sessionName, f.sessionUID, time.Duration(until-w.now))

@@ -137,6 +137,9 @@ func (w *world) moved(m *contest, p machine.Purpose) {
 			return
 		}
 		w.focus = m.election
+		if w.robs(m.election) {
+			return
+		}
 		if w.chance(0.5) {
 			w.deleteAt(m.election)
 		} else {

@@ -3,13 +3,15 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // The class PutBack: a stranger puts a lock back as it was in an earlier term, or between two, as from a backup. Often the lock's
-// leader is cut off then, and often something else takes its record away a moment before.
+// leader is cut off then, and often something else takes its record away a moment before. Some ambushes put back the record of the last
+// other holder.
 
 // putLockBack puts a lock back, or does so a moment after another edit of it.
 func (w *world) putLockBack() bool {
@@ -23,10 +25,7 @@ func (w *world) putLockBack() bool {
 		return false
 	}
 	if leader := w.leader(e); leader != nil && w.chance(0.7) {
-		blind := w.between(w.timing.LeaseDuration/4, w.timing.LeaseDuration)
-		leader.i.stream.cut(CutRelisted, blind)
-		leader.i.p.h.link.deafUntil = w.now + int64(blind)
-		leader.i.p.h.out(requestLost, requestLost, blind)
+		leader.i.p.h.cutOff(w.between(w.timing.LeaseDuration/4, w.timing.LeaseDuration))
 	}
 	if w.chance(0.5) {
 		if w.chance(0.3) {
@@ -38,6 +37,33 @@ func (w *world) putLockBack() bool {
 		return true
 	}
 	return w.putBackAs(name, pick(w, former))
+}
+
+// cutOff cuts the host off from the store for a while. Then its streams begin anew.
+func (h *host) cutOff(d time.Duration) {
+	h.proc.inc.stream.cut(CutRelisted, d)
+	h.link.deafUntil = h.w.now + int64(d)
+	h.out(requestLost, requestLost, d)
+}
+
+// robs says whether this ambush, in the class PutBack, robs the present holder of the lock: the holder is cut off, and the record of the
+// last other holder comes back. Often that one was cut off as it released the lock.
+func (w *world) robs(e int) bool {
+	if w.options.Class != PutBack || w.locks[e].ranged || w.robber.IntN(2) == 0 {
+		return false
+	}
+	leader := w.leader(e)
+	if leader == nil {
+		return false
+	}
+	former := w.formerly(w.elections[e])
+	i := slices.IndexFunc(former, func(r *record.Record) bool { return r.Holder != "" && r.Holder != leader.i.identity })
+	if i < 0 {
+		return false
+	}
+	leader.i.p.h.cutOff(w.timing.LeaseDuration/2 + upTo(w.robber, w.timing.LeaseDuration))
+	w.cov.saw(HolderRobbed)
+	return w.putBackAs(w.elections[e], former[i])
 }
 
 // formerly is what members of ours once wrote to the lock.

@@ -63,6 +63,8 @@ type world struct {
 	stormy bool
 	// ambushed says for which elections an ambush waits for the next release or take.
 	ambushed []bool
+	// robber draws what ambushes do in the class PutBack.
+	robber *rand.Rand
 	// calmAt is when faults end, endAt when the run ends.
 	calmAt, endAt int64
 	calm          bool
@@ -141,6 +143,7 @@ func newWorld(seed uint64, o Options) *world {
 	lease := int64(w.timing.LeaseDuration)
 	w.calmAt = 8*lease + w.rng.Int64N(16*lease)
 	w.ambushed = make([]bool, len(w.elections))
+	w.robber = rand.New(rand.NewPCG(seed, 0x2127599bf4325c37))
 	w.judge = newJudge(w)
 	w.store.stamp, w.store.changed = w.wall, w.changed
 	for n := range 2 + w.rng.IntN(3) {

@@ -148,3 +148,27 @@ func TestADeadHolderWithSlowBeats(t *testing.T) {
 		})
 	}
 }
+
+// TestAnEditedDurationOfADeadHolder checks rule observers-clock for a lock whose terms fail open: a stranger edits how long the dead holder's
+// session lasts, before a new member sees it. That member does not wait for as long.
+func TestAnEditedDurationOfADeadHolder(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		others := profile("default")
+		others.LeaseDuration = 20 * time.Second
+		g, all := failingOpen(t, profile("default"), others)
+		died := time.Now()
+		g.dies(all[0], all[:1], "m1", func(g *group) *member {
+			g.realm.Edit(slot("m1"), func(o *codec.Object) {
+				was := o.Annotations[codec.HolderAnnotation]
+				o.Annotations[codec.HolderAnnotation] = regexp.MustCompile(`"durationSeconds":\d+`).ReplaceAllString(was, `"durationSeconds":3000`)
+			})
+			for _, m := range all[1:] {
+				m.leave(t)
+			}
+			return g.join("m4", "stable", stable)
+		})
+		if waited := time.Since(died); waited > 3*time.Minute {
+			t.Errorf("it is over after %v", waited)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package member
 
 import (
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
+	"github.com/primacy-dev/primacy/pkg/election/internal/session"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -142,19 +143,19 @@ func (m *Member) sawBeat(e lock.Entry) {
 }
 
 // hear notes a sign of life of a session's owner. A stranger's edit, or a list that shows an old beat again, is none.
-func (m *Member) hear(session string, r *record.Record) {
-	last := m.heard[session]
+func (m *Member) hear(name string, r *record.Record) {
+	last := m.heard[name]
 	if last.of == r.Holder && r.Mark.Beat <= last.beat {
 		return
 	}
 	if last.of != r.Holder {
-		m.unheard(session)
+		m.unheard(name)
 	}
-	now := sign{of: r.Holder, at: m.now, beat: r.Mark.Beat, lasts: r.Mark.Duration}
+	now := sign{of: r.Holder, at: m.now, beat: r.Mark.Beat, lasts: session.DurationOf(r)}
 	if r.Member != nil {
 		now.timings = r.Member.Timings
 	}
-	m.heard[session] = now
+	m.heard[name] = now
 }
 
 // heed steps the contests that wait for a beat.

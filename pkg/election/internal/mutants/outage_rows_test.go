@@ -163,4 +163,11 @@ var outageRows = []row{
 		new:  "m.spares(a.Name)",
 		pkg:  "pkg/election", test: "TestWhoLeavesSparesWhoFailsOpen",
 	},
+	{
+		name: "outage/edited-duration-is-believed", rule: "observers-clock: a duration that a stranger edited does not count for the last extension of a dead holder",
+		file: "pkg/election/internal/member/beats.go",
+		old:  "lasts: session.DurationOf(r)}",
+		new:  "lasts: max(r.Mark.Duration, session.DurationOf(r))}",
+		pkg:  "pkg/election", test: "TestAnEditedDurationOfADeadHolder",
+	},
 }

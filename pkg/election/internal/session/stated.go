@@ -29,7 +29,7 @@ type stated struct {
 func statedBy(r *record.Record) stated {
 	s := stated{group: r.Group, transitions: r.Transitions, left: endedByOwner(r)}
 	if r.Bound() {
-		s.duration = durationOf(r)
+		s.duration = DurationOf(r)
 	}
 	if m := r.Member; m != nil {
 		s.identity, s.config, s.setup = m.Identity, m.Config, m.Setup
@@ -50,11 +50,11 @@ func (s *stated) endsAnother(r *record.Record) bool {
 	return r.Member != nil && s.identity != r.Member.Identity && s.transitions != r.Transitions
 }
 
-// durationOf is how long a session lasts. The record of a live session says that in two fields. A third field
+// DurationOf is how long a session lasts. The record of a live session says that in two fields. A third field
 // has the member's longest lease, which is no shorter. If a stranger edited one of the three, the middle value
 // is still long enough, and no longer than the longest lease. Members of an earlier version publish no longest
 // lease.
-func durationOf(r *record.Record) time.Duration {
+func DurationOf(r *record.Record) time.Duration {
 	if r.Member == nil || r.Member.LongestLease == 0 {
 		return r.Mark.Duration
 	}

@@ -85,7 +85,19 @@ func analyse(spec rollout.Spec, seen rollout.Seen) (analysis, error) {
 	if !slices.ContainsFunc(seen.Elections, led) {
 		a.Notes = append(a.Notes, "no controller is at work: no step begins before election "+seen.Own+" is led")
 	}
+	if leadsNothing(seen, spec.Canary) {
+		a.Notes = append(a.Notes, "no member of "+spec.Canary+" could lead any of the elections now, so the first step that moves some does not end before one can (are its programs ready? primacy status tells)")
+	}
 	return a, nil
+}
+
+// leadsNothing says whether there are elections that the rollout moves, besides the controller's own, and no member of the canary leads
+// or could lead one of them.
+func leadsNothing(seen rollout.Seen, canary string) bool {
+	moved := slices.DeleteFunc(slices.Clone(seen.Elections), func(e rollout.Election) bool {
+		return e.Name == seen.Own || e.Pinned || e.Follows == rollout.Ignores
+	})
+	return len(moved) > 0 && !slices.ContainsFunc(moved, func(e rollout.Election) bool { return e.Canary != "" || e.Revision == canary })
 }
 
 // spread fills in Or of each move: the members that are as likely to lead as To. equals lists all equally

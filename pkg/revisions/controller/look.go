@@ -62,7 +62,7 @@ func (t *tenure) look(ctx context.Context, sight steering.Sight) (wake record.In
 	if ends := sight.Plan.At(t.Clock.Wall()).Ends(); !ends.IsZero() {
 		wake = sooner(wake, now.Add(max(0, ends.Sub(t.Clock.Wall()))))
 	}
-	return sooner(wake, t.makeDefault(ctx, sight))
+	return sooner(wake, t.makeDefault(ctx, m, sight))
 }
 
 // blind logs what the controller does not see, once that has lasted for a leaseDuration. It returns when to look again; zero
@@ -144,8 +144,8 @@ func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out
 
 // makeDefault makes the canary of a promoted rollout the default revision, once, if the default's
 // source is writable from here.
-func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record.Instant) {
-	if t.Default == nil || !t.promotes(*s.Plan) {
+func (t *tenure) makeDefault(ctx context.Context, m moment, s steering.Sight) (wake record.Instant) {
+	if t.Default == nil || !t.promotes(*s.Plan, m) {
 		return 0
 	}
 	spec, now := s.Plan.Rollout, t.Clock.Now()
@@ -162,7 +162,7 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 	stored, err := steering.Load(ctx, t.Maps, t.Group)
 	switch {
 	case err != nil:
-	case stored.Plan.Status.Of(spec) && stored.Plan.Status.Token == uint64(t.term.Token) && t.promotes(stored.Plan):
+	case stored.Plan.Status.Of(spec) && stored.Plan.Status.Token == uint64(t.term.Token) && t.promotes(stored.Plan, m):
 		err = t.Default.Write(ctx, spec.Stable, spec.Canary)
 	default:
 		return 0 // the event that says so is on its way
@@ -184,9 +184,17 @@ func (t *tenure) makeDefault(ctx context.Context, s steering.Sight) (wake record
 	return 0
 }
 
-// promotes says whether only the change of the default is left to do.
-func (t *tenure) promotes(p rollout.Plan) bool {
-	return p.Phase() == rollout.Promoted && !p.Rollout.Paused && p.At(t.Clock.Wall()).Standstill == nil && !p.Status.Waits(*p.Rollout, t.Clock.Wall()) && p.Status.Moved > 0
+// promotes says whether only the change of the default is left to do. A canary that leads the controller's own election alone
+// has shown nothing, unless there is no other.
+func (t *tenure) promotes(p rollout.Plan, m moment) bool {
+	if p.Phase() != rollout.Promoted || p.Rollout.Paused || p.At(t.Clock.Wall()).Standstill != nil || p.Status.Waits(*p.Rollout, t.Clock.Wall()) {
+		return false
+	}
+	moved := p.Status.Moved
+	if me := m.Member(t.term.Identity); me != nil && me.Revision == p.Rollout.Canary && p.Status.Elections > 1 {
+		moved-- // we lead the controller's own election
+	}
+	return moved > 0
 }
 
 // trouble logs why the rollout does not go on, once for each reason.

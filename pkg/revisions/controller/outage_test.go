@@ -143,6 +143,16 @@ func (c *crowd) prefer(revision string) {
 	}
 }
 
+// byDefault returns the default revision.
+func (c *crowd) byDefault() string {
+	c.Helper()
+	cm, err := c.maps.Get(c.Context(), "revisions", metav1.GetOptions{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return cm.Data["default"]
+}
+
 // TestPlanOfAnotherCluster checks that the words that the log names help a rollout whose status has a higher token than any term
 // here.
 func TestPlanOfAnotherCluster(t *testing.T) {

@@ -35,9 +35,7 @@ func TestAbsent(t *testing.T) {
 		w := newWorld(t, 4, spec)
 		w.round()
 		w.want(Progressing, 2, 4)
-		for name := range w.ready {
-			w.ready[name] = name == own
-		}
+		w.onlyOwn()
 		w.round()
 		w.now = w.now.Add(time.Hour)
 		w.look()
@@ -76,14 +74,34 @@ func TestAbsent(t *testing.T) {
 		w.look() // the next step needs ready members
 		w.want(RolledBack, 2, 0)
 	})
-	t.Run("a member of the canary lives, but is ready for no election", func(t *testing.T) {
+	t.Run("a member of the canary lives, but is ready for no election with a program", func(t *testing.T) {
+		w := newWorld(t, 4, specOf(weigh(25), weigh(100)))
+		w.onlyOwn()
+		w.stays, w.byDefault = true, record.Prefer("green")
+		for range 3 {
+			w.round()
+			w.now = w.now.Add(time.Hour)
+		}
+		w.want(Progressing, 1, 0)
+	})
+	t.Run("it leads the only election that is pinned to it", func(t *testing.T) {
 		w := newWorld(t, 4, specOf(weigh(100)))
-		clear(w.ready)
-		w.stays = true
+		w.onlyOwn()
+		w.stays, w.leads["e0"] = true, "green"
+		w.say(func(p Plan) (Plan, error) { return p.PinTo(Pin{Election: "e0", Revision: "green"}) })
 		w.round()
 		w.now = w.now.Add(time.Hour)
 		w.round()
-		w.want(Progressing, 1, 0)
+		w.want(Progressing, 1, 1) // neither the pin nor the controller's own election shows what the canary is worth
+	})
+	t.Run("all other elections are pinned", func(t *testing.T) {
+		w := newWorld(t, 2, specOf(weigh(100)))
+		for _, name := range []string{"e0", "e1"} {
+			w.say(func(p Plan) (Plan, error) { return p.PinTo(Pin{Election: name, Revision: "red"}) })
+		}
+		w.round()
+		w.round()
+		w.want(Promoted, 1, 1) // the rollout moves the controller's own election alone
 	})
 	t.Run("the canary leaves before the last step", func(t *testing.T) {
 		w := newWorld(t, 4, specOf(Step{Elections: []string{"e0"}}, pause(time.Minute), weigh(100)))
@@ -148,4 +166,11 @@ func TestAbsent(t *testing.T) {
 			t.Errorf("moving %v, moved %d", m, w.plan.Status.Moved)
 		}
 	})
+}
+
+// onlyOwn leaves the canary ready for the controller's own election alone, which has no program.
+func (w *world) onlyOwn() {
+	for name := range w.ready {
+		w.ready[name] = name == own
+	}
 }

@@ -146,7 +146,7 @@ func (l *look) grow() {
 // held says whether an election other than the controller's own holds up the step because no
 // member of the canary is ready for it.
 func (l *look) held() bool {
-	return l.st.Phase != Promoted && l.spec.WhenPreferredAbsent == Wait &&
+	return l.st.Phase != Promoted && l.waitsForAbsent() &&
 		slices.ContainsFunc(l.lacking(), func(name string) bool { return name != l.own.Name })
 }
 
@@ -180,17 +180,26 @@ func (l *look) tally() {
 }
 
 // settled says whether every election is where the present step wants it, not counting elections that
-// we no longer wait for. While no member of the canary leads or could lead, nothing shows what the canary is worth,
-// so then elections without a ready member also count.
+// we no longer wait for.
 func (l *look) settled() bool {
-	waits := l.spec.WhenPreferredAbsent == Wait || !l.canaryLives()
-	return l.waiting == 0 && l.moving() == 0 && !(waits && len(l.st.Absent) > 0)
+	return l.waiting == 0 && l.moving() == 0 && !(l.waitsForAbsent() && len(l.st.Absent) > 0)
 }
 
-// canaryLives says whether a member of the canary would lead an election, or leads one and does not leave. One that leaves
-// leads until its work has stopped, but shows nothing any more.
+// waitsForAbsent says whether a step waits for elections without a ready member of the canary. While no member of the
+// canary leads or could lead, nothing shows what the canary is worth, so then every rollout waits for them.
+func (l *look) waitsForAbsent() bool {
+	return l.spec.WhenPreferredAbsent == Wait || !l.canaryLives()
+}
+
+// canaryLives says whether a member of the canary would lead an election that the rollout moves, or leads one and does not leave.
+// One that leaves leads until its work has stopped, but shows nothing any more. The controller's own election has no program,
+// so every live member stands for it: it counts only if the rollout moves no other election.
 func (l *look) canaryLives() bool {
-	return slices.ContainsFunc(l.all(), func(e Election) bool {
+	moved := slices.DeleteFunc(slices.Clone(l.others), func(e Election) bool { return e.Pinned })
+	if len(moved) == 0 {
+		moved = []Election{l.own}
+	}
+	return slices.ContainsFunc(moved, func(e Election) bool {
 		return e.Canary != "" || e.Revision == l.spec.Canary && l.ready(e.Holder)
 	})
 }

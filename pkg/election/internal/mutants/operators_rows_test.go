@@ -184,4 +184,25 @@ var operatorsRows = []row{
 		new:  "		case false:\n",
 		pkg:  "pkg/election/internal/member", test: "TestPreferenceIsToldToWhomItConcerns",
 	},
+	{
+		name: "operators/own-election-shows-the-canary", rule: "the controller's own election, which has no program, shows nothing of a canary",
+		file: "pkg/revisions/rollout/moves.go",
+		old:  "	if len(moved) == 0 {\n",
+		new:  "	if moved != nil {\n",
+		pkg:  "pkg/revisions/rollout", test: "TestAbsent",
+	},
+	{
+		name: "operators/pin-shows-the-canary", rule: "an election that is pinned to the canary shows nothing of it",
+		file: "pkg/revisions/rollout/moves.go",
+		old:  "func(e Election) bool { return e.Pinned })",
+		new:  "func(e Election) bool { return false })",
+		pkg:  "pkg/revisions/rollout", test: "TestAbsent",
+	},
+	{
+		name: "operators/default-for-the-own-election", rule: "a canary that leads the controller's own election alone is not made the default",
+		file: "pkg/revisions/controller/look.go",
+		old:  "		moved-- // we",
+		new:  "		_ = moved // we",
+		pkg:  "pkg/revisions/controller", test: "TestNoDefaultForTheOwnElectionAlone",
+	},
 }

@@ -68,6 +68,7 @@ func (r *resolver) election(at string, doc *electionDoc) Election {
 		r.scoped(scope, "election", e.Name, labelledName)
 		r.scoped(scope, "lock", e.Lock.Name, objectName)
 	}
+	r.noSession(r.lockField(at), e.Lock.Name)
 	if from := e.Lock.MigrateFrom; from != nil && *from == e.Lock.LockName() {
 		other := "ConfigMap"
 		if e.Lock.Kind == other {
@@ -135,7 +136,6 @@ func (r *resolver) lock(at string, doc *electionDoc) Lock {
 		lock.Name = doc.Lock.Name
 		r.name(field, lock.Name, objectName)
 	}
-	r.noSession(field, lock.Name)
 	lock.Namespace = r.place(at+".lock.namespace", doc.Lock.Namespace, "")
 	r.sharing(at, doc.Lock, &lock)
 	r.migration(at+".lock.migrateFrom", doc.Lock.MigrateFrom, &lock)

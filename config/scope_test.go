@@ -43,6 +43,8 @@ func TestScopeRevisionChecksNames(t *testing.T) {
 		{`{revision: "1_9"}`, "{name: a, scope: revision}", `the election would be called "a-1_9", which is not a valid name (choose a shorter name, or a revision of lower-case letters`},
 		{`{revision: Blue}`, "{name: a, scope: revision, lock: {name: b}}", `the lock would be called "b-Blue", which is not a valid name`},
 		{`{revision: b}`, "{name: a, scope: revision}, {name: a-b}", `elections[1].name: "a-b" is the name of elections[0].name in line 5 too`},
+		{`{revision: "1-9"}`, "{name: a, scope: revision, lock: {name: primacy-edge}}", `elections[0].lock.name: "primacy-edge-1-9" may be the name of a session: those of this group begin with primacy-edge- (give the lock another name)`},
+		{`{revision: "1-9"}`, "{name: primacy-edge, scope: revision}", `elections[0].name: "primacy-edge-1-9" may be the name of a session`},
 		{`{revision: b}`, "{name: a, scope: revision}, {name: c, lock: {name: a-b}}", `the lock "Lease/a-b" belongs to elections[0].name in line 5 too`},
 	} {
 		_, err := scoped(t, tt.member, tt.election)

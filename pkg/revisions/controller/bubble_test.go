@@ -32,6 +32,8 @@ import (
 type crowd struct {
 	*testing.T
 	clock clocktest.Bubble
+	// clocks are the clocks of members that have one of their own.
+	clocks map[string]*setClock
 	// leases is the store of sessions and most locks; others is the store of another kind of lock.
 	leases, others *memory.Realm
 	maps           *mapstest.Maps
@@ -109,10 +111,10 @@ func (c *crowd) join(weight int, names ...string) {
 			c.preferRed(maps)
 		}
 		byDefault := revisions.NewSwitch(configmap.New(maps, configmap.Key{Namespace: "edge", Name: "revisions", Key: "default"}, nil))
-		m.plans = steering.New(maps, "edge", groupName, byDefault, c.clock, nil)
+		m.plans = steering.New(maps, "edge", groupName, byDefault, c.clockOf(name), nil)
 		var err error
 		m.manager, err = election.NewManager(election.Config{
-			Group: groupName, Host: name, Member: m.Member, Locks: m.leases, Timing: timing, Preferences: m.plans, Clock: c.clock,
+			Group: groupName, Host: name, Member: m.Member, Locks: m.leases, Timing: timing, Preferences: m.plans, Clock: c.clockOf(name),
 			Log: c.log.With(zap.String("member", name)),
 		})
 		if err != nil {
@@ -120,7 +122,7 @@ func (c *crowd) join(weight int, names ...string) {
 		}
 		driver := controller.New(controller.Config{
 			Group: groupName, Sessions: m.leases, Timing: timing, Elections: m.elections, Plans: m.plans, Maps: c.maps,
-			Checks: all.Registry(), Default: byDefault, Clock: c.clock, Log: c.log.With(zap.String("controller", name)),
+			Checks: all.Registry(), Default: byDefault, Clock: c.clockOf(name), Log: c.log.With(zap.String("controller", name)),
 		})
 		m.add(election.Spec{Name: own, Lock: own, Locks: m.leases, Bootstrap: election.BootstrapImmediate}, driver)
 		for _, e := range c.mixed {

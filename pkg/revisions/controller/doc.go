@@ -5,7 +5,7 @@
 // every member does, makes a rollout.Seen of them, and writes the result of rollout.Advance into the
 // status. Where one controller stops, the next goes on. In memory it keeps only since when it has seen its
 // group without a gap, and since when each member has seen the same preference. The waits for elections on
-// their way count no time before that. It watches only while there is a rollout to drive.
+// their way count no time before that, and begin anew if somebody sets the wall clock. It watches only while there is a rollout to drive.
 //
 // # Who may write
 //

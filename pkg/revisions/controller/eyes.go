@@ -29,6 +29,8 @@ type eyes struct {
 	views  map[string]view
 	// since is when we began to see the group without a gap; latest is when we last saw it.
 	since, latest record.Instant
+	// epoch is what the wall clock showed, by the last look, when the other clock was at zero.
+	epoch time.Time
 	// pulses are the latest beats, by session name.
 	pulses map[string]pulse
 }
@@ -52,18 +54,20 @@ type pulse struct {
 	beat     uint64
 	at       record.Instant
 	duration time.Duration
+	// renewed is when the member wrote the beat, by its own wall clock.
+	renewed time.Time
 	// before lists when we saw earlier beats, latest first, back to the first that is a duration
 	// older than the latest beat.
 	before []record.Instant
 }
 
-// next returns the pulse after one more beat.
-func (p pulse) next(beat uint64, at record.Instant, duration time.Duration) pulse {
-	before := append([]record.Instant{p.at}, p.before...)
-	if i := slices.IndexFunc(before, func(b record.Instant) bool { return at.Sub(b) >= duration }); i >= 0 {
-		before = before[:i+1]
+// after returns the pulse as the next one after an earlier pulse.
+func (p pulse) after(earlier pulse) pulse {
+	p.before = append([]record.Instant{earlier.at}, earlier.before...)
+	if i := slices.IndexFunc(p.before, func(b record.Instant) bool { return p.at.Sub(b) >= p.duration }); i >= 0 {
+		p.before = p.before[:i+1]
 	}
-	return pulse{p.identity, beat, at, duration, before}
+	return p
 }
 
 // heard returns how long ago we saw each beat, latest first.
@@ -222,11 +226,12 @@ func (e *eyes) meet(entry lock.Entry, at record.Instant) {
 	if r == nil || !r.Bound() {
 		return
 	}
+	now := pulse{identity: r.Holder, beat: r.Mark.Beat, at: at, duration: r.Mark.Duration, renewed: r.Renewed}
 	switch p := e.pulses[entry.Name]; {
 	case p.identity != r.Holder:
-		e.pulses[entry.Name] = pulse{identity: r.Holder, beat: r.Mark.Beat, at: at, duration: r.Mark.Duration}
+		e.pulses[entry.Name] = now
 	case p.beat != r.Mark.Beat:
-		e.pulses[entry.Name] = p.next(r.Mark.Beat, at, r.Mark.Duration)
+		e.pulses[entry.Name] = now.after(p)
 	}
 }
 

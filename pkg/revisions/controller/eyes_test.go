@@ -156,3 +156,27 @@ func TestLeads(t *testing.T) {
 		}
 	}
 }
+
+// TestHolderWithAnotherClock checks that the end of a holder's minHold does not depend on how far its wall clock differs from the
+// controller's.
+func TestHolderWithAnotherClock(t *testing.T) {
+	const s = time.Second
+	for _, off := range []time.Duration{0, -10 * time.Minute, 10 * time.Minute} {
+		w := newWorld()
+		w.elections[0].Timing.MinHold = time.Minute
+		its := w.Clock.Wall().Add(-w.Clock.Now().Sub(record.Instant(10 * s))).Add(off) // its term began at 10 s
+		mine := w.session(me, "red", 1)
+		mine.Record.Renewed = its.Add(20 * s)
+		held := lock.Entry{Name: "web", Version: record.Version{UID: "w", Revision: 1}, Record: &record.Record{
+			Holder: me, Group: "edge", Election: "web", Acquired: its, Mark: &record.Mark{
+				Identity: me, Key: "red", Renewal: record.RenewalSession, Session: mine.Name, SessionUID: mine.Version.UID,
+			},
+		}}
+		w.list(30*s, mine, held)
+		m := w.believes(t, 31*s, true)
+		e := m.election(w.elections[0], rollout.Plan{Rollout: &rollout.Spec{Canary: "green"}})
+		if left := e.HeldUntil.Sub(m.wall).Round(s); left != 39*s {
+			t.Errorf("with a clock that is off by %v, minHold ends in %v", off, left)
+		}
+	}
+}

@@ -98,7 +98,7 @@ func sooner(a, b record.Instant) record.Instant {
 
 // advance computes the next step for a plan.
 func (t *tenure) advance(plan rollout.Plan, m moment, sight steering.Sight) rollout.Next {
-	spec, wall := *plan.Rollout, t.Clock.Wall()
+	spec, wall := *plan.Rollout, m.wallAt(t.Clock.Now())
 	plan = plan.At(wall)
 	seen := m.seen(plan, sight)
 	if plan.Status.Of(&spec) {

@@ -12,8 +12,7 @@ import (
 // How long the holder may rightly keep an election that prefers the canary.
 
 // heldUntil is the latest of: the end of minHold of the present term; the end of the successor's probation; the time when the holder began to
-// count preemptDelay, which it does anew once it and the successor see the same preference. It is zero if none of them applies. The
-// record gives the term's start by the holder's clock; the term began no later than we first saw it.
+// count preemptDelay, which it does anew once it and the successor see the same preference. It is zero if none of them applies.
 func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Duration, holder, successor string) (until time.Time) {
 	if at := m.eyes.members.ProvenAt(successor); at > m.at {
 		until = m.wallAt(at)
@@ -28,11 +27,17 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Durat
 	if e.Timing.MinHold == 0 || !m.Lead(entry) {
 		return until
 	}
-	began := m.wallAt(m.eyes.streams[e.Locks].since[e.Lock].at)
-	if acquired := entry.Record.Acquired; acquired.Before(began) {
-		began = acquired
+	return later(until, m.wallAt(m.began(e, entry)).Add(e.Timing.MinHold))
+}
+
+// began is when the present term began, or a little later. The record says by the holder's wall clock how long before the holder's latest
+// beat that was; that clock may differ from ours. The term began no later than we first saw it.
+func (m moment) began(e election.Spec, entry lock.Entry) record.Instant {
+	began := m.eyes.streams[e.Locks].since[e.Lock].at
+	if beat, ok := m.eyes.pulseOf(entry.Record.Holder); ok {
+		began = min(began, beat.at.Add(-beat.renewed.Sub(entry.Record.Acquired)))
 	}
-	return later(until, began.Add(e.Timing.MinHold))
+	return began
 }
 
 func later(a, b time.Time) time.Time {
@@ -56,7 +61,7 @@ func (m moment) agreed(identity string, patience time.Duration) record.Instant {
 	}
 }
 
-// wallAt is what the wall clock showed at an instant.
+// wallAt is what the wall clock shows at an instant, or would have shown if it was set since.
 func (m moment) wallAt(at record.Instant) time.Time { return m.wall.Add(-m.at.Sub(at)) }
 
 // delay is how long a move may take after heldUntil if all is well.

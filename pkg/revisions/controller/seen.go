@@ -30,11 +30,12 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 	if !ok || at.Sub(me.at) > me.duration/2 {
 		return moment{}, false
 	}
-	if e.latest == 0 || at.Sub(e.latest) > me.duration/2 {
+	wall, now := e.Clock.Wall(), e.Clock.Now()
+	if e.set(wall, now) || e.latest == 0 || at.Sub(e.latest) > me.duration/2 {
 		e.since = at // nobody can say what could have moved meanwhile
 	}
 	e.latest = at
-	m := moment{eyes: e, own: own, at: at, wall: e.Clock.Wall()}
+	m := moment{eyes: e, own: own, at: at, wall: wall.Add(-now.Sub(at))}
 	m.Living = e.members.Living(at)
 	for _, p := range m.Members {
 		pulse, _ := e.pulseOf(p.Identity)
@@ -44,6 +45,17 @@ func (e *eyes) moment(own, identity string, at record.Instant) (moment, bool) {
 		}
 	}
 	return m, true
+}
+
+// setBy is by how much the wall clock must differ from the other clock between two looks to count as set. Corrections that
+// keep a clock right are smaller.
+const setBy = time.Second
+
+// set says whether somebody has set the wall clock since the last look. The waits in the status began by another time then.
+func (e *eyes) set(wall time.Time, now record.Instant) bool {
+	before := e.epoch
+	e.epoch = wall.Round(0).Add(-time.Duration(now)) // without Go's own monotonic time
+	return !before.IsZero() && e.epoch.Sub(before).Abs() > setBy
 }
 
 // seen makes a rollout.Seen of the moment.

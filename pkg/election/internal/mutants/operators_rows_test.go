@@ -205,4 +205,25 @@ var operatorsRows = []row{
 		new:  "		_ = moved // we",
 		pkg:  "pkg/revisions/controller", test: "TestNoDefaultForTheOwnElectionAlone",
 	},
+	{
+		name: "operators/set-clock-counts-as-delay", rule: "a canary fails to acquire only in time that passed, not in time by which somebody set a clock",
+		file: "pkg/revisions/controller/seen.go",
+		old:  "e.set(wall, now) || ",
+		new:  "",
+		pkg:  "pkg/revisions/controller", test: "TestClockSetForwardIsNoFailure",
+	},
+	{
+		name: "operators/scoped-lock-is-a-session", rule: "no lock has a name that a session may have, with the revision added",
+		file: "config/election.go",
+		old:  "	r.noSession(r.lockField(at), e.Lock.Name)\n",
+		new:  "	r.noSession(r.lockField(at), strings.TrimSuffix(e.Lock.Name, e.Suffix))\n",
+		pkg:  "config", test: "TestScopeRevisionChecksNames",
+	},
+	{
+		name: "operators/holder-with-another-clock", rule: "a wait for a holder's minHold does not depend on how far its clock differs from ours",
+		file: "pkg/revisions/controller/pace.go",
+		old:  "beat.at.Add(-beat.renewed.Sub(entry.Record.Acquired))",
+		new:  "beat.at.Add(-m.wall.Sub(entry.Record.Acquired))",
+		pkg:  "pkg/revisions/controller", test: "TestHolderWithAnotherClock",
+	},
 }

@@ -37,7 +37,7 @@ func (c *Configuration) refuseLock(before, after *Election) strict.Errors {
 	if len(was) == 2 && len(is) == 2 && was[0] == is[1] && was[1] == is[0] {
 		return strict.Errors{c.errorAt(nil, after.Field+".lock.migrateFrom",
 			fmt.Sprintf("this reverses the move from %v to %v while members are still moving: each member could hold one of the two locks, and nobody would lead", was[0], was[1]),
-			"leave migrateFrom out until every member has taken that up, then reverse the move")}
+			fmt.Sprintf("first give every member the move from %v to %v, and wait until each has logged \"configuration changed\"; only then write one of the locks alone, %v to go back: while a member has only one of the two, no other may drop either", was[0], was[1], was[0]))}
 	}
 	if slices.ContainsFunc(was, func(l LockName) bool { return slices.Contains(is, l) }) {
 		return nil

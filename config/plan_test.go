@@ -275,7 +275,7 @@ func TestPlanOfLocks(t *testing.T) {
 		{"{name: e, lock: {name: x}}", "{name: e, lock: {migrateFrom: {name: x}}}", ""},
 		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e}", ""},
 		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x}}", ""}, // the migration is given up
-		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x, migrateFrom: {name: e}}}", "elections[0].lock.migrateFrom: this reverses the move from Lease/x to Lease/e while members are still moving: each member could hold one of the two locks, and nobody would lead (leave migrateFrom out"},
+		{"{name: e, lock: {migrateFrom: {name: x}}}", "{name: e, lock: {name: x, migrateFrom: {name: e}}}", "elections[0].lock.migrateFrom: this reverses the move from Lease/x to Lease/e while members are still moving: each member could hold one of the two locks, and nobody would lead (first give every member the move from Lease/x to Lease/e, and wait until each has logged \"configuration changed\"; only then write one of the locks alone, Lease/x to go back: while a member has only one of the two, no other may drop either)"},
 		{"{name: e, lock: {name: x}}", "{name: e, lock: {migrateFrom: {name: z}}}", "the lock of election e would change from Lease/x to Lease/e"},
 		{"{name: e, lock: {name: x}}", "{name: e, enabled: false}", ""},
 		{"{name: e, enabled: false, lock: {name: x}}", "{name: e}", ""},

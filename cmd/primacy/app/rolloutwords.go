@@ -73,8 +73,9 @@ the default is, until "retry", "end" or another "start".`,
 		{
 			use: "retry", short: "Begin anew after an abort or a rollback, or go on in spite of failures",
 			long: `Begin the rollout anew at its first step, after it was aborted or rolled back, or where its
-status cannot be read. Where failures paused it (Degraded), go on in spite of them.`,
-			moves: goesOn, holds: unchanged, obey: alike(rollout.Plan.Retry), done: "is tried again",
+status cannot be read: what the canary leads goes back to the stable revision first. Where
+failures paused it (Degraded), go on in spite of them.`,
+			moves: beginsAnew, holds: unchanged, obey: alike(rollout.Plan.Retry), done: "is tried again",
 		},
 		{
 			use: "end", short: "End what was aborted or rolled back: elections follow the default revision again",
@@ -255,6 +256,16 @@ func (p prospect) toCome() (n int) {
 // goesOn says how many elections will still move to the canary.
 func goesOn(p prospect) string {
 	return fmt.Sprintf("the rollout goes on: %d of %d elections move to %s, step by step", p.toCome(), p.movable(), p.shown.Rollout.Canary)
+}
+
+// beginsAnew says what a retry moves. Until a controller begins the rollout anew, every election prefers the stable revision: also those
+// that the canary leads, where nobody could read how far the rollout was.
+func beginsAnew(p prospect) string {
+	back := p.moving()
+	if p.next.Phase() != rollout.Pending || back == 0 {
+		return goesOn(p)
+	}
+	return fmt.Sprintf("%s; then the rollout begins anew: %d of %d elections move to %s, step by step", goBack(p), p.toCome()+back, p.movable(), p.shown.Rollout.Canary)
 }
 
 // passes says that the present step is passed.

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -88,4 +90,52 @@ func TestEndDoesNotBringTheCanaryBack(t *testing.T) {
 			t.Errorf("%s: %v, want %q", what, err, tt.want)
 		}
 	}
+}
+
+// TestRetrySaysWhatGoesBack checks that the question before a retry of a rollout whose status cannot be read says how many
+// elections go back at once. After an abort nothing does.
+func TestRetrySaysWhatGoesBack(t *testing.T) {
+	promoted := planAt(rollout.Promoted, 2)
+	spec := promoted.Rollout.WithDefaults()
+	spec.StartedAt, spec.AcquireTimeout = rollout.At(noon), time.Minute
+	promoted.Rollout, promoted.Status.Began, promoted.Status.StepStarted = &spec, spec.StartedAt, spec.StartedAt
+	data, err := promoted.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[rollout.KeyStatus] += "\nextra: 1\n" // an edit by hand
+	edited, _ := rollout.Read(data, rollout.Plan{})
+	aborted, err := promoted.Abort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := func(host, revision string) status.Member {
+		return status.Member{Identity: host + "_00000001", Group: "edge", State: status.Live, Ready: true, Revision: revision, Location: "local", Preference: "a +0"}
+	}
+	led := func(host, revision string) status.Election {
+		return status.Election{Name: "web", Group: "edge", Lock: "web", Kind: status.Lease, State: status.Led, Holder: host + "_00000001", Revision: revision, Location: "local"}
+	}
+	for what, tt := range map[string]struct {
+		shown rollout.Plan
+		leads status.Election
+		want  string
+	}{
+		"the status is unreadable": {edited, led("new", "b"), "1 of 1 elections go back from b to a, at once; then the rollout begins anew: 1 of 1 elections move to b, step by step"},
+		"it was aborted":           {aborted, led("old", "a"), "the rollout goes on: 1 of 1 elections move to b, step by step"},
+	} {
+		next, err := tt.shown.Retry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := status.Report{Elections: []status.Election{tt.leads}, Members: []status.Member{member("new", "b"), member("old", "a")}}
+		if got := theWord("retry").moves(prospect{shown: tt.shown, next: next, report: report, group: "edge"}); got != tt.want {
+			t.Errorf("%s: %q, want %q", what, got, tt.want)
+		}
+	}
+}
+
+// theWord returns a word by its name.
+func theWord(use string) word {
+	words := rolloutWords()
+	return words[slices.IndexFunc(words, func(w word) bool { return w.use == use })]
 }

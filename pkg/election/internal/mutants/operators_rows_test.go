@@ -226,4 +226,11 @@ var operatorsRows = []row{
 		new:  "beat.at.Add(-m.wall.Sub(entry.Record.Acquired))",
 		pkg:  "pkg/revisions/controller", test: "TestHolderWithAnotherClock",
 	},
+	{
+		name: "operators/retry-goes-back-unsaid", rule: "a retry says beforehand which elections go back",
+		file: "cmd/primacy/app/rolloutwords.go",
+		old:  "			moves: beginsAnew,",
+		new:  "			moves: goesOn,",
+		pkg:  "cmd/primacy/app", test: "TestRetrySaysWhatGoesBack",
+	},
 }

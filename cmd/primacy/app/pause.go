@@ -91,11 +91,16 @@ func endsBefore(one, other rollout.Time) bool {
 }
 
 func (s *steerCommand) resume(ctx context.Context) error {
-	what := "resume group " + s.group
-	if stand := s.stored.Plan.Standstill; stand != nil && s.plan.Standstill == nil {
-		what += ", whose pause ended at " + stand.Until.Format(time.RFC3339) + " by this machine's clock"
+	what, shown := "resume group "+s.group, s.stored.Plan.Standstill
+	if shown != nil && s.plan.Standstill == nil {
+		what += ", whose pause ended at " + shown.Until.Format(time.RFC3339) + " by this machine's clock"
 	}
-	return s.changePlan(ctx, what, s.divided(), rollout.Plan.GoOn)
+	return s.changePlan(ctx, what, s.divided(), func(p rollout.Plan) (rollout.Plan, error) {
+		if now := p.Standstill; now != nil && (shown == nil || *now != *shown) {
+			return p, &rollout.Refused{Word: "resume", Problem: "another pause has begun meanwhile" + view.Paused(*now), Hint: "look again: primacy status"}
+		}
+		return p.GoOn()
+	})
 }
 
 func newResume() *cobra.Command {

@@ -142,7 +142,12 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	if err := s.confirm.of(ctx, analysis.question(len(seen.Elections))); err != nil {
 		return err
 	}
-	if err := r.change(ctx, func(p rollout.Plan) (rollout.Plan, error) { return p.Start(spec, now) }); err != nil {
+	if err := r.change(ctx, func(p rollout.Plan) (rollout.Plan, error) {
+		if before := stored.Plan; (before.Rollout != nil || p.Rollout != nil) && !unchanged(before, p) {
+			return p, changedMeanwhile("start a rollout", before, p)
+		}
+		return p.Start(spec, now)
+	}); err != nil {
 		return err
 	}
 	if s.format != outputText {

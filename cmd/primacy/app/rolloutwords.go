@@ -117,14 +117,22 @@ func unchanged(shown, now rollout.Plan) bool {
 func (w word) after(shown rollout.Plan) func(rollout.Plan) (rollout.Plan, error) {
 	return func(now rollout.Plan) (rollout.Plan, error) {
 		if now.Rollout != nil && !w.holds(shown, now) {
-			problem := fmt.Sprintf("the rollout has changed meanwhile: it is %s now", now.Phase())
-			if !sameRollout(shown, now) {
-				problem = fmt.Sprintf("another rollout has begun meanwhile: it is %s now", now.Phase())
-			}
-			return now, &rollout.Refused{Word: w.use, Problem: problem, Hint: "look again: primacy rollout status"}
+			return now, changedMeanwhile(w.use, shown, now)
 		}
 		return w.obey(shown, now)
 	}
+}
+
+// changedMeanwhile refuses a word because the rollout is not as it was when the operator looked.
+func changedMeanwhile(word string, shown, now rollout.Plan) error {
+	problem := fmt.Sprintf("the rollout has changed meanwhile: it is %s now", now.Phase())
+	switch {
+	case now.Rollout == nil:
+		problem = "the rollout has ended meanwhile"
+	case !sameRollout(shown, now):
+		problem = fmt.Sprintf("another rollout has begun meanwhile: it is %s now", now.Phase())
+	}
+	return &rollout.Refused{Word: word, Problem: problem, Hint: "look again: primacy rollout status"}
 }
 
 // command is the word as a command.
@@ -196,6 +204,15 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 		}
 		if err := confirm.of(ctx, what); err != nil {
 			return err
+		}
+		if w.forbids != nil { // members may see something else by now
+			report, err := r.look(ctx)
+			if err != nil {
+				return err
+			}
+			if err := w.forbids(prospect{stored.Plan, next, report, r.group, r.rulebook}); err != nil {
+				return err
+			}
 		}
 	}
 	name := fmt.Sprintf("the rollout of %s from %s to %s", r.group, stored.Plan.Rollout.Stable, stored.Plan.Rollout.Canary)

@@ -1,8 +1,11 @@
 package rollout
 
 import (
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // Explained is what a rollout would do now, before anything is written.
@@ -32,8 +35,8 @@ type Move struct {
 }
 
 // Explain says which elections each step moves, and to whom. Elections that the canary already leads
-// don't move. It returns an error if the spec is wrong, or names elections that the group does not
-// have.
+// don't move. It returns an error if the spec is wrong, or names elections that no step can
+// move: those that the group does not have, and the controller's own.
 func Explain(spec Spec, seen Seen) (Explained, error) {
 	var x Explained
 	if err := spec.Validate(); err != nil {
@@ -45,6 +48,9 @@ func Explain(spec Spec, seen Seen) (Explained, error) {
 	}
 	if err := spec.CheckNames(names); err != nil {
 		return x, err
+	}
+	if place, named := spec.places()[seen.Own]; named {
+		return x, strict.Errors{strict.NewError(nil, place, fmt.Sprintf("%q is the controller's own election", seen.Own), "leave it out: it moves last, by itself")}
 	}
 	l := look{spec: spec, seen: seen, now: At(time.Time{})}
 	l.begin()

@@ -418,3 +418,14 @@ func TestExplain(t *testing.T) {
 		t.Error("a spec that is not valid")
 	}
 }
+
+// TestExplainRefusesItsOwnElection checks that no step names the controller's own election: a step that waits for it would be over
+// at once, with nothing moved.
+func TestExplainRefusesItsOwnElection(t *testing.T) {
+	spec := specOf(weigh(50), Step{Elections: []string{"e0", own}}, weigh(100))
+	_, err := Explain(spec, Seen{Own: own, Elections: []Election{{Name: "e0"}, {Name: own}}})
+	const want = `steps[1].elections[1]: "rollout-edge" is the controller's own election (leave it out: it moves last, by itself)`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -233,4 +233,32 @@ var operatorsRows = []row{
 		new:  "			moves: goesOn,",
 		pkg:  "cmd/primacy/app", test: "TestRetrySaysWhatGoesBack",
 	},
+	{
+		name: "operators/end-by-what-members-saw-before", rule: "no rollout is ended whose canary became the default while a person thought",
+		file: "cmd/primacy/app/rolloutwords.go",
+		old:  "		if w.forbids != nil { // members may see",
+		new:  "		if false { // members may see",
+		pkg:  "cmd/primacy/app", test: "TestEndLooksAgainAfterTheAnswer",
+	},
+	{
+		name: "operators/start-whatever-began", rule: "no rollout is started if another one began or ended while a person thought",
+		file: "cmd/primacy/app/rolloutstart.go",
+		old:  " && !unchanged(before, p) {",
+		new:  " && !unchanged(before, p) && false {",
+		pkg:  "cmd/primacy/app", test: "TestStartLooksAgainAfterTheAnswer",
+	},
+	{
+		name: "operators/resume-ends-any-pause", rule: "a resume ends no pause but the one that it showed",
+		file: "cmd/primacy/app/pause.go",
+		old:  "*now != *shown) {",
+		new:  "now == nil) {",
+		pkg:  "cmd/primacy/app", test: "TestResumeEndsThePauseThatItShowed",
+	},
+	{
+		name: "operators/step-of-the-own-election", rule: "no step of a rollout names the controller's own election, which moves last by itself",
+		file: "pkg/revisions/rollout/explain.go",
+		old:  "spec.places()[seen.Own]; named {",
+		new:  "spec.places()[seen.Own]; named && place == \"\" {",
+		pkg:  "pkg/revisions/rollout", test: "TestExplainRefusesItsOwnElection",
+	},
 }

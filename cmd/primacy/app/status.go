@@ -19,6 +19,7 @@ import (
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/lock/configmap"
 	"github.com/primacy-dev/primacy/pkg/election/lock/lease"
@@ -78,7 +79,7 @@ command line; 3 if --wait waited in vain.`,
 			}
 			s.selection.Elections = names
 			if want != "" {
-				return s.wait(ctx, want, *timeout)
+				return s.wait(ctx, clock.Boottime(), want, *timeout)
 			}
 			if watch {
 				return s.watch(ctx)

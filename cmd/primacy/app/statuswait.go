@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/priority"
 	"github.com/primacy-dev/primacy/pkg/revisions"
@@ -48,7 +50,9 @@ func (g goal) unmet(e status.Election) string {
 	leads := view.Led(e)
 	revision, byRevision := strings.CutPrefix(string(g), goalRevision)
 	switch {
-	case g == goalFree && (e.Holder == "" || e.Stale):
+	case g == goalFree && e.Holder == "":
+	case g == goalFree && e.Stale:
+		return e.Name + " has a holder that does not renew, but may still be at work"
 	case e.AlsoOf != "":
 		return e.Name + ": a member of group " + e.Group + " holds the lock"
 	case g == goalFree:
@@ -115,32 +119,8 @@ func awaited[T any](ctx context.Context, timeout time.Duration, follow follows[T
 }
 
 // wait waits until the elections have reached the goal, and shows them.
-func (s *statusCommand) wait(ctx context.Context, g goal, timeout time.Duration) error {
-	report, err := awaited(ctx, timeout, s.follow, func(r status.Report) (string, error) {
-		if !r.AsOf.IsZero() {
-			return view.Old(r.AsOf), nil
-		}
-		var missing []string
-		for _, name := range s.absent(r) {
-			missing = append(missing, "there is no election "+name)
-		}
-		for _, e := range r.Elections {
-			if _, byRevision := strings.CutPrefix(string(g), goalRevision); byRevision && !priority.FollowsRevision(s.rulebook.rules(e.Name).policy) &&
-				!slices.Contains(s.selection.Elections, e.Name) {
-				continue // no revision moves it
-			}
-			if why := g.unmet(e); why != "" {
-				if s.rulebook.configured && !s.rulebook.has(e.Name) {
-					why += " (the configuration has no such election: primacy gc lists what is left of it)"
-				}
-				missing = append(missing, why)
-			}
-		}
-		if len(r.Elections) == 0 && missing == nil {
-			missing = []string{"there is no election"}
-		}
-		return strings.Join(missing, "; "), nil
-	})
+func (s *statusCommand) wait(ctx context.Context, c clock.Clock, g goal, timeout time.Duration) error {
+	report, err := awaited(ctx, timeout, s.follow, s.awaiting(c, g).unmet)
 	if err != nil {
 		return err
 	}
@@ -148,6 +128,70 @@ func (s *statusCommand) wait(ctx context.Context, g goal, timeout time.Duration)
 	defer cancel()
 	s.steered(reading, report).tell(&report)
 	return report.Write(s.out, s.format)
+}
+
+// awaiting is one wait for a goal.
+type awaiting struct {
+	*statusCommand
+	clock clock.Clock
+	goal  goal
+	// renewals are the latest renewals that the wait has seen, by lock.
+	renewals map[status.Ref]renewal
+}
+
+// renewal is a renewal by a holder, and when we first saw it.
+type renewal struct {
+	holder string
+	token  uint64
+	by     time.Time // by the holder's clock
+	seen   record.Instant
+}
+
+func (s *statusCommand) awaiting(c clock.Clock, g goal) *awaiting {
+	return &awaiting{s, c, g, map[status.Ref]renewal{}}
+}
+
+// unmet says which elections have not reached the goal; empty if all have.
+func (a *awaiting) unmet(r status.Report) (string, error) {
+	if !r.AsOf.IsZero() {
+		return view.Old(r.AsOf), nil
+	}
+	var missing []string
+	for _, name := range a.absent(r) {
+		missing = append(missing, "there is no election "+name)
+	}
+	for _, e := range r.Elections {
+		if _, byRevision := strings.CutPrefix(string(a.goal), goalRevision); byRevision && !priority.FollowsRevision(a.rulebook.rules(e.Name).policy) &&
+			!slices.Contains(a.selection.Elections, e.Name) {
+			continue // no revision moves it
+		}
+		silent := a.silent(e)
+		if a.goal == goalFree && e.Stale && silent >= e.Lasts() {
+			continue
+		}
+		if why := a.goal.unmet(e); why != "" {
+			if a.rulebook.configured && !a.rulebook.has(e.Name) {
+				why += " (the configuration has no such election: primacy gc lists what is left of it)"
+			}
+			missing = append(missing, why)
+		}
+	}
+	if len(r.Elections) == 0 && missing == nil {
+		missing = []string{"there is no election"}
+	}
+	return strings.Join(missing, "; "), nil
+}
+
+// silent returns for how long this wait has seen nobody renew the election's lock. Whether a holder looks expired depends on its clock
+// and on this machine's; this does not.
+func (a *awaiting) silent(e status.Election) time.Duration {
+	now := renewal{e.Holder, e.Token, e.Renewed, a.clock.Now()}
+	last, known := a.renewals[e.Ref()]
+	if !known || last.holder != now.holder || last.token != now.token || !last.by.Equal(now.by) {
+		last = now
+		a.renewals[e.Ref()] = now
+	}
+	return now.seen.Sub(last.seen)
 }
 
 // absent are the named elections that a report lacks.

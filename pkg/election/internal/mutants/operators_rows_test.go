@@ -261,4 +261,11 @@ var operatorsRows = []row{
 		new:  "spec.places()[seen.Own]; named && place == \"\" {",
 		pkg:  "pkg/revisions/rollout", test: "TestExplainRefusesItsOwnElection",
 	},
+	{
+		name: "operators/free-by-the-clock", rule: "no holder counts as gone because its clock differs from an operator's",
+		file: "cmd/primacy/app/statuswait.go",
+		old:  " && silent >= e.Lasts() {",
+		new:  " && silent >= 0 {",
+		pkg:  "cmd/primacy/app", test: "TestWaitForFreeGoesByItsOwnWatch",
+	},
 }

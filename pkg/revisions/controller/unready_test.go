@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
 )
@@ -22,18 +23,16 @@ type gated struct {
 func (g gated) Run(ctx context.Context, term election.Term) error { return g.work(ctx, term) }
 
 func (g gated) Readiness(ctx context.Context, report func(error)) error {
-	for ctx.Err() == nil {
+	for {
 		if g.open.Load() {
 			report(nil)
 		} else {
 			report(errors.New("no database"))
 		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
+		if !clock.Wait(ctx, time.Second) {
+			return nil
 		}
 	}
-	return nil
 }
 
 // joinGated joins members of red, and then one of green that is ready for the controller's own election alone until the gate

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -68,8 +67,8 @@ func confine(arg string) int {
 // refuse returns, with the reason, only if this process could not become the program. Every way out
 // must answer: a socket that closes without an answer means that this process is the program now.
 func refuse(fd int, socket io.Reader) refusal {
-	if err := unix.CloseRange(uint(fd), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return refusal{"descriptors to close (Linux 5.11 or later can)", errnoOf(err)}
+	if err := closeOnExec(fd); err != nil {
+		return refusal{descriptorsName, errnoOf(err)}
 	}
 	// Read the newline, too: a byte that stays unread resets the connection when this process becomes the program.
 	c, err := readJSON[confined](bufio.NewReader(socket))

@@ -36,5 +36,6 @@
 //
 // # Goroutines
 //
-// Start starts one goroutine for each process; it ends when nothing of the program lives.
+// Start starts two goroutines for each program; they end when nothing of the program lives. One of them
+// waits for the guard's end, and has a thread to itself meanwhile.
 package deadman

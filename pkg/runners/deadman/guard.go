@@ -49,7 +49,7 @@ func guard(arg string) int {
 		return 1
 	}
 	if err := s.beginGuarding(n); err != nil {
-		report{what: failed, n: int64(errnoOf(err))}.tell(s.report)
+		failureOf(err).tell(s.report)
 		return 1
 	}
 	s.kill = first.at

@@ -4,6 +4,7 @@ package deadman
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -153,8 +154,45 @@ func (p *Process) guarded(pid int) {
 
 // follow reads the supervisor's reports until it ends.
 func (p *Process) follow() {
+	heard := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { p.hangUp(heard) })
+	complete := p.hearAll()
+	close(heard)
+	// The guard ends now. Don't wait for a frozen one, unless it still has something to kill.
+	patience := overdue
+	if complete {
+		patience = guardEnds
+	}
+	timer := clock.AfterFunc(patience, func() { _ = p.guard.Kill() })
+	watching.Wait()
+	left := !waitGuard(p.guard)
+	timer.Stop()
+	p.mu.Lock()
+	if p.supervisor != nil {
+		unwatches(p.supervisor.Pid)
+	}
+	p.mu.Unlock()
+	if left || !complete {
+		p.clear()
+	}
+	p.status.hits = p.hits()
+	complete = !p.endGroup() && complete
+	if !complete {
+		p.ended = clock.Boottime().Now()
+	}
+	closeAll(p.control, p.guardControl, p.report)
+	close(p.dead)
+	// force returns now. Wait for it: a handle that is released while somebody signals through it may
+	// address every process there is.
+	p.forcing.Lock()
+	defer p.forcing.Unlock()
+	p.release()
+}
+
+// hearAll reads reports until one says that nothing of the program lives (complete), or none can come any more.
+func (p *Process) hearAll() (complete bool) {
 	p.status.lost = true
-	complete := false
 	for !complete {
 		r, err := readReport(p.reports)
 		if err != nil {
@@ -178,34 +216,59 @@ func (p *Process) follow() {
 			complete, p.ended = true, record.Instant(r.n)
 		}
 	}
-	// The guard ends now. Don't wait for a frozen one, unless it still has something to kill.
-	patience := overdue
-	if complete {
-		patience = guardEnds
+	return complete
+}
+
+// hangUp ends hearAll, unless heard is closed before, when the guard and then the supervisor are dead and all that they
+// reported is read. Their pipe may not end by itself: another process may have it open. hangUp returns once the guard is dead.
+func (p *Process) hangUp(heard <-chan struct{}) {
+	p.awaitGuard()
+	for wait := time.Millisecond; p.supervised() || p.unread(); wait = min(2*wait, lookAgain) {
+		timer := clock.NewTimer(wait)
+		select {
+		case <-heard:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
 	}
-	timer := clock.AfterFunc(patience, func() { _ = p.guard.Kill() })
-	left := !waitGuard(p.guard)
-	timer.Stop()
+	_ = p.report.SetReadDeadline(longAgo)
+}
+
+// awaitGuard waits until the guard is dead, and does not reap it.
+func (p *Process) awaitGuard() {
+	for !zombie(p.guard.Pid) {
+		err := unix.Waitid(unix.P_PID, p.guard.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return // others have reaped it
+		case !zombie(p.guard.Pid): // our own process traces it
+			timer := clock.NewTimer(lookAgain)
+			<-timer.C
+		}
+	}
+}
+
+// longAgo is a deadline that ends reads at once.
+var longAgo = time.Unix(1, 0)
+
+// supervised says whether the supervisor may live.
+func (p *Process) supervised() bool {
 	p.mu.Lock()
-	if p.supervisor != nil {
-		unwatches(p.supervisor.Pid)
+	defer p.mu.Unlock()
+	return p.supervisor == nil || p.supervisor.Signal(syscall.Signal(0)) == nil && !zombie(p.supervisorPid)
+}
+
+// unread says whether there are reports that nobody has read yet.
+func (p *Process) unread() bool {
+	raw, err := p.report.SyscallConn()
+	if err != nil {
+		return false
 	}
-	p.mu.Unlock()
-	if left || !complete {
-		p.clear()
-	}
-	p.status.hits = p.hits()
-	complete = !p.endGroup() && complete
-	if !complete {
-		p.ended = clock.Boottime().Now()
-	}
-	closeAll(p.control, p.guardControl, p.report)
-	close(p.dead)
-	// force returns now. Wait for it: a handle that is released while somebody signals through it may
-	// address every process there is.
-	p.forcing.Lock()
-	defer p.forcing.Unlock()
-	p.release()
+	n := 0
+	_ = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }) // after an error, n is 0
+	return n > 0
 }
 
 // hits says what the limits of the program's tree have done so far.

@@ -195,7 +195,7 @@ func (p *Process) begin(j job) error {
 		p.unstarted = true
 		return ErrLate
 	}
-	if err := p.tell(j); err != nil {
+	if err := p.tell(j); err != nil && !errors.Is(err, syscall.EPIPE) { // after EPIPE we hear why nobody reads the job
 		return err
 	}
 	return p.hear()

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -74,7 +73,6 @@ func newSupervisor(departed fact) *supervisor {
 	// Caught, not ignored: a program inherits ignored signals.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGUSR2)
 	signal.Notify(s.signals, orphaned)
-	_ = unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	return s
 }
 
@@ -87,19 +85,11 @@ func supervise() int {
 		return 1
 	}
 	if err := s.begin(j); err != nil {
-		if errors.Is(err, ErrCannotKill) {
-			report{what: unsafe}.tell(s.report)
-			return 1
-		}
-		if errnoOf(err) == 0 {
+		r := failureOf(err)
+		if r.what != unsafe && r.n == 0 {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", arg0, err)
 		}
-		var no *ConfineError
-		if errors.As(err, &no) {
-			report{refused, int64(errnoOf(err)), no.What}.tell(s.report)
-			return 1
-		}
-		report{what: failed, n: int64(errnoOf(err))}.tell(s.report)
+		r.tell(s.report)
 		return 1
 	}
 	if s.program == 0 {
@@ -111,8 +101,12 @@ func supervise() int {
 	return 0
 }
 
-// prepare makes this process the heir of its orphaned descendants, and makes its alarm.
+// prepare keeps our descriptors from what this process will start, makes this process the heir of its orphaned
+// descendants, and makes its alarm.
 func (s *supervisor) prepare() (err error) {
+	if err := closeOnExec(controlFD); err != nil {
+		return err
+	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become a subreaper: %w", err)
 	}

@@ -161,6 +161,18 @@ func errnoOf(err error) int {
 	return 0
 }
 
+// failureOf is the report of a start that failed with err.
+func failureOf(err error) report {
+	var no *ConfineError
+	switch {
+	case errors.Is(err, ErrCannotKill):
+		return report{what: unsafe}
+	case errors.As(err, &no):
+		return report{refused, int64(errnoOf(err)), no.What}
+	}
+	return report{what: failed, n: int64(errnoOf(err))}
+}
+
 // unstarted says whether the report means that the program never began. After failed without an
 // errno, it may have begun.
 func (r report) unstarted() bool {

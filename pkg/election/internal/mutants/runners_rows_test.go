@@ -359,4 +359,32 @@ var runnersRows = []row{
 		new:  "defer p.awaitDeath(w, dead)",
 		pkg:  "pkg/runners/deadman", test: "TestNoKillAwaitsTheLog",
 	},
+	{
+		name: "deadman/descriptors-as-they-are", rule: "no program gets a descriptor of its supervisor where close_range fails",
+		file: "pkg/runners/deadman/descriptors.go",
+		old:  "	if err := closeEachOnExec(first); err != nil {\n",
+		new:  "	if err := error(nil); err != nil {\n",
+		pkg:  "pkg/runners/deadman", test: "TestNoProgramGetsOurDescriptors",
+	},
+	{
+		name: "deadman/starts-with-our-descriptors", rule: "a program does not start if it would get descriptors of its supervisor",
+		file: "pkg/runners/deadman/descriptors.go",
+		old:  "		return &ConfineError{descriptorsName, err}\n",
+		new:  "		return nil\n",
+		pkg:  "pkg/runners/deadman", test: "TestNoStartWithOurDescriptors",
+	},
+	{
+		name: "deadman/until-the-pipe-ends", rule: "what a dead guard and supervisor leave is killed though their pipe stays open",
+		file: "pkg/runners/deadman/process.go",
+		old:  "	_ = p.report.SetReadDeadline(longAgo)\n",
+		new:  "",
+		pkg:  "pkg/runners/deadman", test: "TestDeadWatchersWhosePipeStaysOpen",
+	},
+	{
+		name: "deadman/dead-before-they-are-heard", rule: "what dead watchers reported is read before their pipe is given up",
+		file: "pkg/runners/deadman/process.go",
+		old:  "p.supervised() || p.unread(); wait",
+		new:  "p.supervised(); wait",
+		pkg:  "pkg/runners/deadman", test: "TestReportsWhosePipeStaysOpen",
+	},
 }

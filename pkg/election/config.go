@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -67,8 +66,9 @@ type Config struct {
 	// needs Container. If Announce fails, the member goes on: then no kubelet's word fits it.
 	Container record.Container
 	Announce  func(identity string) error
-	// Abort must end the process at once. The Manager calls it when work can no longer be
-	// stopped in time, or has gone on for too long. Default: log, and exit with status 70.
+	// Abort must end the process at once, without a wait for a log: the work goes on until then, and others may begin
+	// soon after its time. The Manager calls it when work can no longer be stopped in time, or has gone on for too long. It has
+	// told Log before, or tried to. Default: exit with status 70.
 	Abort func(error)
 }
 
@@ -146,12 +146,6 @@ type LockRef struct {
 	Lock  string
 	Locks lock.Store
 }
-
-// abortLogTime is how long a process that aborts may take to log why.
-const abortLogTime = 100 * time.Millisecond
-
-// exitAborted is the exit status of a process that lost control of its work.
-const exitAborted = 70
 
 var dns1123 = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
@@ -243,14 +237,7 @@ func (c *Config) complete() error {
 		c.Log = Slog(slog.Default())
 	}
 	if c.Abort == nil {
-		log := c.Log
-		c.Abort = func(err error) {
-			// Whatever blocks the host may block the log too: exit in any case.
-			clock.AfterFunc(abortLogTime, func() { os.Exit(exitAborted) })
-			log.Error("aborting: work cannot be stopped in time", zap.Error(err))
-			_ = log.Sync() // the process ends either way
-			os.Exit(exitAborted)
-		}
+		c.Abort = exit
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -82,7 +84,7 @@ func TestFrozenBeyondTheDeadline(t *testing.T) {
 					aborted = true
 				}
 				var wg sync.WaitGroup
-				w := begin(t.Context(), boot, c.runner, Term{Election: "a", Token: 1}, deadline, time.Second, abort, &wg, func(error, bool) {})
+				w := begin(t.Context(), boot, c.runner, Term{Election: "a", Token: 1}, deadline, time.Second, aborter{abort, zap.NewNop()}, &wg, func(error, bool) {})
 				synctest.Wait()
 				if c.runner.stopped {
 					w.end(Stop{Reason: "leaving", By: boot.Now()})
@@ -121,7 +123,7 @@ func TestGuardThatComesTwice(t *testing.T) {
 				aborted = true
 			}
 			var wg sync.WaitGroup
-			w := begin(t.Context(), boot, contained{says: true, returns: returns}, Term{Election: "a", Token: 1}, deadline, time.Second, abort, &wg, func(error, bool) {})
+			w := begin(t.Context(), boot, contained{says: true, returns: returns}, Term{Election: "a", Token: 1}, deadline, time.Second, aborter{abort, zap.NewNop()}, &wg, func(error, bool) {})
 			synctest.Wait()
 			boot.ahead = time.Minute
 			w.end(Stop{Reason: "not renewed in time", By: deadline})

@@ -89,7 +89,7 @@ func (s *solo) term(ctx context.Context) error {
 	var w *work
 	if e.runner != nil {
 		term := Term{Election: e.spec.Name, Identity: s.identity, Revision: s.cfg.Member.Revision, Cycle: cycle, status: e.status}
-		w = begin(ctx, s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, s.cfg.Abort, &s.work, func(err error, _ bool) { returned <- err })
+		w = begin(ctx, s.cfg.Clock, e.runner, term, deadline, timing.StopGrace, aborter{s.cfg.Abort, s.cfg.Log}, &s.work, func(err error, _ bool) { returned <- err })
 		e.work.Store(w)
 		defer s.work.Wait()
 	}

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -23,7 +25,7 @@ func TestLateExtensionOfDisabledWork(t *testing.T) {
 		var wg sync.WaitGroup
 		runner := RunnerFunc(func(ctx context.Context, _ Term) error { <-ctx.Done(); return nil })
 		aborted := false
-		w := begin(t.Context(), c, runner, Term{Election: "a"}, c.Now().Add(10*time.Second), time.Second, func(error) { aborted = true }, &wg, func(error, bool) {})
+		w := begin(t.Context(), c, runner, Term{Election: "a"}, c.Now().Add(10*time.Second), time.Second, aborter{func(error) { aborted = true }, zap.NewNop()}, &wg, func(error, bool) {})
 		time.Sleep(time.Minute)
 		w.mu.Lock()
 		if aborted || w.stop != nil || w.returned {

@@ -438,7 +438,7 @@ func (h *host) start(do member.Start) {
 	term := Term{Election: e.spec.Name, Identity: h.identity, Revision: h.cfg.Member.Revision, Token: do.Token, Cycle: do.Cycle, status: e.status}
 	h.starting = func() {
 		term.lockToken = e.status.Leader().Token
-		h.works[do.ID] = begin(h.ctx, h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, h.cfg.Abort, &h.helpers, func(err error, expired bool) {
+		h.works[do.ID] = begin(h.ctx, h.cfg.Clock, e.runner, term, do.Deadline, e.spec.Timing.StopGrace, aborter{h.cfg.Abort, h.cfg.Log}, &h.helpers, func(err error, expired bool) {
 			h.post(member.Returned{ID: do.ID, Token: do.Token, Err: err, Expired: expired})
 		})
 		e.work.Store(h.works[do.ID])

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/primacy-dev/primacy/internal/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -30,7 +32,7 @@ func beginByBeats(t *testing.T, c clocktest.Bubble, r *reach, grace time.Duratio
 		return nil
 	})
 	abort := func(err error) { t.Error(err) }
-	b.work = begin(t.Context(), c, runner, Term{Election: "a", Token: 1}, r.deadline(), grace, abort, &wg, func(error, bool) {})
+	b.work = begin(t.Context(), c, runner, Term{Election: "a", Token: 1}, r.deadline(), grace, aborter{abort, zap.NewNop()}, &wg, func(error, bool) {})
 	t.Cleanup(wg.Wait)
 	b.goBy(r)
 	return b

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/primacy-dev/primacy/internal/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
@@ -93,7 +95,7 @@ func TestACallbackOfTheEndUsesTheTerm(t *testing.T) {
 				return nil
 			})
 			var wg sync.WaitGroup
-			w := begin(t.Context(), c, runner, Term{Election: "a", Token: 1, status: s}, deadline, grace, func(error) {}, &wg, func(error, bool) {})
+			w := begin(t.Context(), c, runner, Term{Election: "a", Token: 1, status: s}, deadline, grace, aborter{func(error) {}, zap.NewNop()}, &wg, func(error, bool) {})
 			ctx, v := <-began, s.ValidTerm()
 			var calls, wrong atomic.Int32
 			v.OnEnd(func(Stop) {
@@ -151,7 +153,7 @@ func TestACallbackThatBlocks(t *testing.T) {
 					aborted.Add(1)
 				}
 			}
-			w := begin(t.Context(), c, runner, Term{Election: "a", Token: 1, status: s}, r.deadline(), 3*time.Second, abort, &wg, func(error, bool) {})
+			w := begin(t.Context(), c, runner, Term{Election: "a", Token: 1, status: s}, r.deadline(), 3*time.Second, aborter{abort, zap.NewNop()}, &wg, func(error, bool) {})
 			w.goBy(r)
 		}
 		time.Sleep(10 * time.Second)
@@ -174,7 +176,7 @@ func TestACallbackThatPanics(t *testing.T) {
 	runner := RunnerFunc(func(ctx context.Context, _ Term) error { <-ctx.Done(); return nil })
 	var wg sync.WaitGroup
 	var ended bool
-	w := begin(t.Context(), c, runner, Term{Election: "a", Token: 1, status: s}, record.Instant(time.Hour), time.Minute, func(error) {}, &wg, func(_ error, told bool) { ended = told })
+	w := begin(t.Context(), c, runner, Term{Election: "a", Token: 1, status: s}, record.Instant(time.Hour), time.Minute, aborter{func(error) {}, zap.NewNop()}, &wg, func(_ error, told bool) { ended = told })
 	calls := 0
 	for range callbacks {
 		s.ValidTerm().OnEnd(func(Stop) {
@@ -212,7 +214,7 @@ func TestACallbackThatPanicsAsARunnerGivesUp(t *testing.T) {
 		s.ValidTerm().OnEnd(func(Stop) { panic("a callback") })
 		runner := RunnerFunc(func(_ context.Context, term Term) error { term.GiveUp("why"); return nil })
 		var wg sync.WaitGroup
-		begin(t.Context(), &handClock{}, runner, Term{Election: "a", Token: 1, status: s}, record.Instant(time.Hour), time.Minute, func(error) {}, &wg, func(error, bool) {})
+		begin(t.Context(), &handClock{}, runner, Term{Election: "a", Token: 1, status: s}, record.Instant(time.Hour), time.Minute, aborter{func(error) {}, zap.NewNop()}, &wg, func(error, bool) {})
 		wg.Wait()
 		return
 	}

@@ -3,7 +3,6 @@ package election
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"runtime/debug"
 	"sync"
@@ -24,7 +23,7 @@ type work struct {
 	grace    time.Duration
 	validity *validity
 	cancel   context.CancelCauseFunc
-	abort    func(error)
+	aborter  aborter
 	term     Term
 	// contained is what the runner says of itself (Contained).
 	contained bool
@@ -44,6 +43,9 @@ type work struct {
 	gaveUp   bool
 	returned bool
 	guard    *clock.Timer
+	// warning calls warn; nil before the stop. line is the last line of the log, once it was begun.
+	warning *clock.Timer
+	line    *lastLine
 	// ended is when the last process of a contained runner ended, as far as it reported; for other
 	// runners, when the runner returned.
 	ended record.Instant
@@ -58,9 +60,9 @@ const lateReturn = 2 * time.Second
 
 // begin starts the runner on a goroutine that wg joins. The runner's context has the values of ctx, and outlives it. Once the runner has ended, that
 // goroutine calls returned with expired, and with the runner's error, a member.PanicError or ErrGoexit.
-func begin(ctx context.Context, c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort func(error), wg *sync.WaitGroup, returned func(err error, expired bool)) *work {
+func begin(ctx context.Context, c clock.Clock, runner Runner, term Term, deadline record.Instant, grace time.Duration, abort aborter, wg *sync.WaitGroup, returned func(err error, expired bool)) *work {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	w := &work{clock: c, grace: grace, validity: newValidity(deadline), cancel: cancel, abort: abort}
+	w := &work{clock: c, grace: grace, validity: newValidity(deadline), cancel: cancel, aborter: abort}
 	w.term = term
 	w.term.validity = w.validity
 	w.term.giveUp, w.term.ended = w.giveUp, w.hasEnded
@@ -74,14 +76,18 @@ func begin(ctx context.Context, c clock.Clock, runner Runner, term Term, deadlin
 		err := ErrGoexit // if the runner neither returns nor panics
 		defer func() {
 			w.gone.Store(true)
-			w.mu.Lock()
-			w.returned = true
-			w.leaveReach() // else the reach would keep it for ever
-			w.guard.Stop()
-			if w.ended > w.deadBy() {
-				w.abortLocked("ended too late")
-			}
-			w.mu.Unlock()
+			w.locked(func() (then func()) {
+				w.returned = true
+				w.leaveReach() // else the reach would keep it for ever
+				w.guard.Stop()
+				if w.warning != nil {
+					w.warning.Stop()
+				}
+				if w.ended > w.deadBy() {
+					return w.abortLocked("ended too late", overLog)
+				}
+				return nothing
+			})
 			cancel(nil)
 			returned(err, w.expired())
 		}()
@@ -195,6 +201,7 @@ func (w *work) endLocked(s Stop) (tell func()) {
 	w.stop = &s
 	w.stopBy.Store(int64(s.By))
 	w.leaveReach()
+	w.warnLater(s.By)
 	w.guard.Reset(clock.Until(w.clock, s.By))
 	var over *life
 	if w.term.status != nil {
@@ -311,15 +318,7 @@ func (w *work) keepLocked() (then func()) {
 	case now < w.returnBy: // the guard was set anew when it was already on its way
 		w.guard.Reset(w.returnBy.Sub(now))
 	default:
-		w.abortLocked("did not stop within its grace")
+		return w.abortLocked("did not stop within its grace", latestLog)
 	}
 	return nothing
-}
-
-func (w *work) abortLocked(why string) {
-	reason := string(machine.ReasonExpired)
-	if w.stop != nil {
-		reason = w.stop.Reason
-	}
-	w.abort(fmt.Errorf("election %s: term %d: runner %s (%s)", w.term.Election, w.term.Token, why, reason))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -24,7 +26,7 @@ func TestWhoGivesUpLateIsDeadByTheDeadline(t *testing.T) {
 		return nil
 	})
 	var wg sync.WaitGroup
-	begin(t.Context(), c, late, Term{Election: "a", Token: 1}, deadline, 3*time.Second, func(error) {}, &wg, func(error, bool) {})
+	begin(t.Context(), c, late, Term{Election: "a", Token: 1}, deadline, 3*time.Second, aborter{func(error) {}, zap.NewNop()}, &wg, func(error, bool) {})
 	wg.Wait()
 	if stop.Reason != "why" || stop.By != deadline {
 		t.Errorf("told %+v, want to be dead by %d", stop, deadline)

@@ -211,7 +211,7 @@ func (t *tenure) lastWords(identity string) {
 		t.logger.Error(err, "The others have to wait for the whole lease")
 	}
 	t.stopped()
-	klog.FlushAndExit(abortLogTime, exitAborted)
+	klog.FlushAndExit(lastLogTime, exitAborted)
 }
 
 // exitWithin ends the process after d, whatever blocks.

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -56,7 +59,7 @@ func (c *LeaderElectionConfig) settings() (*settings, error) {
 		lock: l, locks: locks, names: names,
 		config: election.Config{
 			Group: group, Host: host, Member: election.Member{Revision: record.DefaultRevision},
-			Timing: t, Log: election.Logr(klog.Background().WithValues("lock", l.Describe())), Abort: abort,
+			Timing: t, Log: log(l.Describe()), Abort: abort,
 		},
 		spec: election.Spec{
 			Name: shortened(l.LeaseMeta.Name), Lock: l.LeaseMeta.Name, Locks: locks,
@@ -161,12 +164,25 @@ func shortened(name string) string {
 // exitAborted is the exit status of a process whose work could not be stopped.
 const exitAborted = 70
 
-// abort ends the process. The log gets a moment.
-func abort(err error) {
-	exitWithin(abortLogTime)
-	klog.ErrorS(err, "Ending the process: work cannot be stopped in time")
-	klog.FlushAndExit(abortLogTime, exitAborted)
+// abort ends the process. The Manager has told the log why.
+func abort(error) { os.Exit(exitAborted) }
+
+// lastLogTime is how long the log may take before the process ends because OnStartedLeading does not return.
+const lastLogTime = 100 * time.Millisecond
+
+// flushed is a core that writes to klog. Sync has klog write what it holds back.
+type flushed struct{ zapcore.Core }
+
+// With implements zapcore.Core.
+func (f flushed) With(fields []zapcore.Field) zapcore.Core { return flushed{f.Core.With(fields)} }
+
+// Sync implements zapcore.Core.
+func (f flushed) Sync() error {
+	klog.Flush()
+	return nil
 }
 
-// abortLogTime is how long the log may take before the process ends.
-const abortLogTime = 100 * time.Millisecond
+// log is klog for a Manager.
+func log(describes string) *zap.Logger {
+	return election.Logr(klog.Background().WithValues("lock", describes)).WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return flushed{c} }))
+}

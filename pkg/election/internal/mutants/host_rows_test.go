@@ -151,4 +151,32 @@ var hostRows = []row{
 		new:  "len(m.leaving) > 0 {\n",
 		pkg:  "pkg/election", test: "TestSettledAwaitsWorkWithoutALock",
 	},
+	{
+		name: "abort/awaits-the-log", rule: "dead-by-the-deadline: no process that has to end waits for its log",
+		file: "pkg/election/abort.go",
+		old:  "		line.await(w.clock, patience)\n",
+		new:  "		<-line.written\n",
+		pkg:  "pkg/election", test: "TestNoAbortAwaitsTheLog",
+	},
+	{
+		name: "abort/log-at-the-deadline", rule: "dead-by-the-deadline: the log has its time before the work's time is over, not after it",
+		file: "pkg/election/abort.go",
+		old:  "clock.Until(c, l.begun.Add(patience))",
+		new:  "patience",
+		pkg:  "pkg/election", test: "TestNoAbortAwaitsTheLog",
+	},
+	{
+		name: "abort/no-word-before", rule: "the log says why a process ends before the process ends",
+		file: "pkg/election/work.go",
+		old:  "	w.warnLater(s.By)\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestWorkThatStopsLate",
+	},
+	{
+		name: "abort/false-alarm", rule: "the log has no alarm about work that stops in time",
+		file: "pkg/election/abort.go",
+		old:  "by.Add(-min(warnAhead, w.grace/4))",
+		new:  "by.Add(-w.grace)",
+		pkg:  "pkg/election", test: "TestWorkThatStopsLate",
+	},
 }

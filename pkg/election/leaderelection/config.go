@@ -27,8 +27,9 @@ type LeaderElectionConfig struct {
 	// WatchDog is told of the elector by RunOrDie; nil for none.
 	WatchDog *HealthzAdaptor
 	// ReleaseOnCancel says that no work goes on once OnStartedLeading has returned, even if it returned before its
-	// context ended. Without it, work that may go on elsewhere gets three quarters of LeaseDuration - RenewDeadline to
-	// end before the lock is released. If OnStartedLeading returned after its context ended, the lock is released in any case.
+	// context ended: the lock is released then, before OnStoppedLeading. Without it, the lock is released after OnStoppedLeading has
+	// returned, since some programs end their work, and their process, only there. If OnStartedLeading returned before its context
+	// ended, work that may go on elsewhere also gets three quarters of LeaseDuration - RenewDeadline to end before the release.
 	ReleaseOnCancel bool
 	// Name is for metrics.
 	Name string

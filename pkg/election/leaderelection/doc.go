@@ -17,7 +17,8 @@
 //
 //   - OnStoppedLeading comes only if OnStartedLeading was called, and after that has returned; or just before the process ends
 //     because it does not return.
-//   - The lock is released after the work has ended, never before; see [LeaderElectionConfig].
+//   - The lock is released after the work has ended, never before. Without ReleaseOnCancel, OnStoppedLeading counts as work; see
+//     [LeaderElectionConfig]. client-go's elector does not release then.
 //   - A follower watches the Lease, so it takes a released lock at once.
 //   - Work that is not dead by the end of the lease ends with its process (exit status 70).
 //

@@ -77,7 +77,8 @@ func (le *LeaderElector) manager(work election.Runner) (*election.Manager, *elec
 //
 // If OnStartedLeading does not return within three quarters of LeaseDuration - RenewDeadline after its context ended, or
 // within 10 s, the process has to end. Then Run shortens the lease to a second, calls OnStoppedLeading, and ends the
-// process within that second with exit status 70, if OnStoppedLeading has not ended it.
+// process within that second with exit status 70, if OnStoppedLeading has not ended it. Without ReleaseOnCancel the
+// process ends with that status, too, if OnStoppedLeading has not returned LeaseDuration - RenewDeadline after that context ended.
 func (le *LeaderElector) Run(ctx context.Context) {
 	logger := klog.FromContext(ctx).WithValues("lock", le.config.Lock.Describe())
 	ctx, leave := context.WithCancel(ctx)
@@ -183,11 +184,24 @@ func (t *tenure) lead(ctx context.Context, term election.Term) error {
 	case <-patience.C:
 		t.lastWords(term.Identity)
 	}
-	if early && !le.config.ReleaseOnCancel {
-		t.stopped()
+	if le.config.ReleaseOnCancel {
+		return nil
+	}
+	t.stoppedApart() // the work may end only there, with the process
+	if early {
 		clock.Wait(context.Background(), clock.Until(clock.Boottime(), stop.By.Add(-grace/4)))
 	}
 	return nil
+}
+
+// stoppedApart calls OnStoppedLeading on a goroutine of its own, and waits for it. The Manager would recover a panic here.
+func (t *tenure) stoppedApart() {
+	over := make(chan struct{})
+	go func() { // joined below
+		defer close(over)
+		t.stopped()
+	}()
+	<-over
 }
 
 // longestPatience is how long work may take to stop at most: Pods get 30 s by default.

@@ -179,4 +179,11 @@ var hostRows = []row{
 		new:  "by.Add(-w.grace)",
 		pkg:  "pkg/election", test: "TestWorkThatStopsLate",
 	},
+	{
+		name: "drop-in/releases-before-it-says-so", rule: "without ReleaseOnCancel the lock is released after OnStoppedLeading, where the work of many programs ends",
+		file: "pkg/election/leaderelection/elector.go",
+		old:  "	t.stoppedApart() // the work may end only there, with the process\n",
+		new:  "",
+		pkg:  "pkg/election/leaderelection", test: "TestWorkThatEndsInOnStoppedLeading",
+	},
 }

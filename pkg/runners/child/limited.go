@@ -62,13 +62,15 @@ func (r Rate) orDefault() Rate {
 // Limited is a log with a bounded rate. A writer never waits, even if the log hangs, and at most one
 // burst of messages is queued.
 //
-// Any goroutine may write. Limited starts one goroutine that writes to the log until Close.
+// Any goroutine may write. Limited starts one goroutine that writes to the log until Close. If the log is slow then, or
+// hangs, that goroutine goes on alone until the log has taken one line more, and what was dropped.
 type Limited struct {
 	log    *zap.Logger
 	rate   Rate
 	budget *Budget
 	wake   chan struct{}
-	done   sync.WaitGroup
+	// done is closed when the goroutine has ended.
+	done chan struct{}
 
 	mu      sync.Mutex
 	waiting []entry
@@ -78,6 +80,8 @@ type Limited struct {
 	filled  record.Instant
 	dropped dropped
 	closed  bool
+	// late: Close gave up what the log had not taken.
+	late bool
 }
 
 type entry struct {
@@ -86,15 +90,17 @@ type entry struct {
 	fields  []zap.Field
 	// cut: the program's words were longer than maxLine.
 	cut bool
+	// size is how many bytes of them there are.
+	size int
 }
 
 type dropped struct{ lines, bytes int }
 
 // NewLimited wraps a log. The caller must call Close, which gives the rest of the budget back.
 func NewLimited(log *zap.Logger, budget *Budget) *Limited {
-	l := &Limited{log: log, rate: budget.rate, budget: budget, wake: make(chan struct{}, 1)}
+	l := &Limited{log: log, rate: budget.rate, budget: budget, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	l.left, l.filled = budget.take()
-	l.done.Go(l.write)
+	go l.write() // joined by Close
 	return l
 }
 
@@ -119,6 +125,7 @@ func (l *Limited) say(e entry, key string, size int, words func() string) {
 	}
 	l.left.Lines--
 	l.left.Bytes -= size
+	e.size = size
 	if key != "" {
 		e.fields = append(e.fields, zap.String(key, words()))
 	}
@@ -150,7 +157,11 @@ func (l *Limited) drop(lines, bytes int) {
 	l.dropped.bytes += bytes
 }
 
-// Close logs the queued messages, and then returns. Later messages are lost.
+// closeFor is how long Close waits for the log.
+const closeFor = time.Second / 2
+
+// Close logs the queued messages, and then returns. It waits no longer than half a second for the log: whoever waits for
+// the end of a run waits for Close. It drops, and counts, what the log has not taken by then. Later messages are lost.
 func (l *Limited) Close() {
 	l.mu.Lock()
 	if !l.closed {
@@ -159,11 +170,30 @@ func (l *Limited) Close() {
 		l.budget.put(l.left, l.filled)
 	}
 	l.mu.Unlock()
-	l.done.Wait()
+	timer := clock.NewTimer(closeFor)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+	case <-timer.C:
+		l.giveUp()
+	}
+}
+
+// giveUp drops what waits for the log.
+func (l *Limited) giveUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.late = true
+	for _, e := range l.waiting {
+		l.dropped.lines++
+		l.dropped.bytes += e.size
+	}
+	l.waiting = nil
 }
 
 // write logs queued messages. It sleeps while there are none.
 func (l *Limited) write() {
+	defer close(l.done)
 	timer := clock.NewTimer(refillEvery)
 	defer timer.Stop()
 	ticking := true // an earlier run may have spent the budget: refill even before the first message
@@ -180,7 +210,7 @@ func (l *Limited) write() {
 			}
 			continue
 		}
-		for _, e := range l.take() {
+		for e, ok := l.take(); ok; e, ok = l.take() {
 			l.log.Log(e.level, e.message, e.fields...)
 		}
 		if !open {
@@ -194,12 +224,16 @@ func (l *Limited) write() {
 	}
 }
 
-func (l *Limited) take() []entry {
+// take takes the next message, if there is one.
+func (l *Limited) take() (next entry, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	batch := l.waiting
-	l.waiting = nil
-	return batch
+	if len(l.waiting) == 0 {
+		l.waiting = nil // give the memory back
+		return entry{}, false
+	}
+	next, l.waiting = l.waiting[0], l.waiting[1:]
+	return next, true
 }
 
 // refill refills the budget, and says whether it is full again. The goroutine that writes to the log
@@ -214,11 +248,14 @@ func (l *Limited) refill() (full bool) {
 // report logs what was dropped since the last report, if anything.
 func (l *Limited) report() {
 	l.mu.Lock()
-	d := l.dropped
+	d, message := l.dropped, "output dropped: it exceeds the log rate"
+	if l.late {
+		message = "output dropped: the log did not take it in time when the run ended"
+	}
 	l.dropped = dropped{}
 	l.mu.Unlock()
 	if d.lines+d.bytes > 0 {
-		l.log.Warn("output dropped: it exceeds the log rate",
+		l.log.Warn(message,
 			zap.Int("lines", d.lines), zap.Int("bytes", d.bytes),
 			zap.Int("linesPerSecond", l.rate.Lines), zap.Int("bytesPerSecond", l.rate.Bytes))
 	}

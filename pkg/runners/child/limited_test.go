@@ -138,7 +138,38 @@ func TestLogThatIsSlow(t *testing.T) {
 			}
 		}
 		l.Close()
+		<-l.done
 	})
+}
+
+// TestEndDoesNotAwaitASlowLog checks that the end of a run waits for a slow log, and for one that hangs, for a bounded time
+// in total, and that the lines that the log did not take are counted.
+func TestEndDoesNotAwaitASlowLog(t *testing.T) {
+	for name, log := range map[string]func(zapcore.Core, chan struct{}) zapcore.Core{
+		"slow":  func(c zapcore.Core, _ chan struct{}) zapcore.Core { return slow{c} },
+		"hangs": func(c zapcore.Core, gate chan struct{}) zapcore.Core { return hanging{c, gate} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				core, logs := observer.New(zap.InfoLevel)
+				gate := make(chan struct{})
+				l := NewLimited(zap.New(log(core, gate)), NewBudget(Rate{Lines: 20, Bytes: 1 << 20}, virtual()))
+				const all = 100
+				say(l, all)
+				begun := time.Now()
+				l.Close()
+				if took := time.Since(begun); took > closeFor {
+					t.Errorf("the end took %v", took)
+				}
+				close(gate)
+				<-l.done
+				logged, dropped, bytes, reports := count(logs)
+				if logged+dropped != all || bytes != 10*dropped || reports != 1 || logged > 3 {
+					t.Errorf("%d lines are logged, and %d (%d bytes) told to be dropped in %d lines, of %d", logged, dropped, bytes, reports, all)
+				}
+			})
+		})
+	}
 }
 
 // slow is a log that takes five lines a second.
@@ -148,9 +179,9 @@ func (s slow) Check(e zapcore.Entry, c *zapcore.CheckedEntry) *zapcore.CheckedEn
 	return c.AddCore(e, s)
 }
 
-func (s slow) Write(zapcore.Entry, []zapcore.Field) error {
+func (s slow) Write(e zapcore.Entry, f []zapcore.Field) error {
 	time.Sleep(200 * time.Millisecond)
-	return nil
+	return s.Core.Write(e, f)
 }
 
 // TestFloodIsCounted checks that every line of a flood is either logged or counted, and its bytes

@@ -49,7 +49,8 @@ func Lines(log *zap.Logger, stream string, budget *Budget) io.WriteCloser {
 	return newLines(log, stream, budget)
 }
 
-// End reads what is left in the pipe and closes it. Others may still hold the pipe's other end.
+// End reads what is left in the pipe and closes it. Others may still hold the pipe's other end. It waits for the log as
+// Limited.Close does; end several outputs at once.
 func (o *Output) End() {
 	_ = o.pipe.SetReadDeadline(time.Now())
 	o.reader.Wait()

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -96,9 +97,11 @@ func (p *process) end() {
 	if p.extensions != nil {
 		p.extensions.end()
 	}
+	var ending sync.WaitGroup
+	defer ending.Wait()
 	for _, o := range []*child.Output{p.stdout, p.stderr} {
 		if o != nil {
-			o.End()
+			ending.Go(o.End)
 		}
 	}
 }

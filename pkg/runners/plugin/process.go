@@ -95,8 +95,10 @@ func (p *process) close() {
 	if p.helpers == nil {
 		p.helpers = child.Follow(p.stdout, p.log, "stdout", p.output.Of("stdout"))
 	}
-	p.helpers.End()
-	p.stderr.End()
+	var ending sync.WaitGroup
+	defer ending.Wait()
+	ending.Go(p.helpers.End)
+	ending.Go(p.stderr.End)
 }
 
 // longestHandshake bounds the first line that a plugin prints.

@@ -6,6 +6,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"strconv"
+	"sync"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
@@ -86,9 +87,11 @@ func (s *session) connect() (protocol.RunnerClient, error) {
 // close ends everything. The process must be dead, or never have started.
 func (s *session) close() {
 	s.client.Kill()
-	s.process.close()
-	s.output.close()
-	s.errors.close()
+	var ending sync.WaitGroup
+	for _, end := range []func(){s.process.close, s.output.close, s.errors.close} { // at once: each may wait for a slow log
+		ending.Go(end)
+	}
+	ending.Wait()
 	_ = os.RemoveAll(s.sockets) // the folder is temporary, and empty by now
 }
 

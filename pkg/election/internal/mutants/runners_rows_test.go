@@ -387,4 +387,18 @@ var runnersRows = []row{
 		new:  "p.supervised(); wait",
 		pkg:  "pkg/runners/deadman", test: "TestReportsWhosePipeStaysOpen",
 	},
+	{
+		name: "runners/end-awaits-the-log", rule: "no run's end waits for a slow log for long",
+		file: "pkg/runners/child/limited.go",
+		old:  "	case <-timer.C:\n		l.giveUp()\n",
+		new:  "	case <-timer.C:\n		<-l.done\n",
+		pkg:  "pkg/runners/child", test: "TestEndDoesNotAwaitASlowLog",
+	},
+	{
+		name: "runners/given-up-uncounted", rule: "lines that the log did not take at the end of a run are counted",
+		file: "pkg/runners/child/limited.go",
+		old:  "		l.dropped.bytes += e.size\n	}\n	l.waiting = nil\n",
+		new:  "		l.dropped.bytes += e.size\n	}\n",
+		pkg:  "pkg/runners/child", test: "TestEndDoesNotAwaitASlowLog",
+	},
 }

@@ -62,8 +62,9 @@ type Config struct {
 	// none.
 	Proofs []Proof
 	// Container is where this member runs. Announce writes the identity of an incarnation to the container's
-	// termination log; the Manager calls it before it creates the session. ProofKubelet needs both, ProofOutOfService
-	// needs Container. If Announce fails, the member goes on: then no kubelet's word fits it.
+	// termination log; the Manager calls it before it creates the session, one call at a time. ProofKubelet needs both,
+	// ProofOutOfService needs Container. If Announce fails, or takes longer than a second, the member goes on: no kubelet's
+	// word fits it then, or not before Announce is done. A call that hangs outlives Run.
 	Container record.Container
 	Announce  func(identity string) error
 	// Abort must end the process at once, without a wait for a log: the work goes on until then, and others may begin

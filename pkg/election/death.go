@@ -138,7 +138,7 @@ func (h *host) expect(name, holder string) {
 		}
 	}
 	if h.cfg.Announce != nil {
-		if err := h.cfg.Announce(holder); err != nil {
+		if err := h.m.announcer.announce(h.ctx, h.cfg.Announce, holder); err != nil {
 			h.cfg.Log.Warn("our identity is not in the termination log, so no kubelet can tell of our death", zap.Error(err))
 		}
 	}

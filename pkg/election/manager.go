@@ -18,7 +18,8 @@ import (
 
 // Manager runs the elections of one member in one realm.
 type Manager struct {
-	cfg Config
+	cfg       Config
+	announcer announcer
 
 	mu        sync.Mutex
 	elections map[string]*entrant

@@ -186,4 +186,18 @@ var hostRows = []row{
 		new:  "",
 		pkg:  "pkg/election/leaderelection", test: "TestWorkThatEndsInOnStoppedLeading",
 	},
+	{
+		name: "announce/awaited", rule: "a member leads though its announcement hangs",
+		file: "pkg/election/announce.go",
+		old:  "	case <-timer.C:\n		return errAnnounceSlow\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestAnnounceThatHangs",
+	},
+	{
+		name: "announce/at-once", rule: "a member's latest identity is announced last",
+		file: "pkg/election/announce.go",
+		old:  "	if !a.busy {\n",
+		new:  "	if true {\n",
+		pkg:  "pkg/election", test: "TestAnnounceThatHangs",
+	},
 }

@@ -52,7 +52,8 @@ type Config struct {
 	Clock clock.Clock
 	// Log takes transitions and trouble. Logr and Slog make one of other loggers. Default: slog.Default(), which
 	// writes to standard error unless the program changed it; zap.NewNop() is silent. It must not block for long: work
-	// that has ended may wait for it, and is not started again meanwhile.
+	// that has ended may wait for it, and is not started again meanwhile. A write to standard output or error whose reader is
+	// gone ends a Go process with SIGPIPE: catch that signal with signal.Notify if the log must not end the work.
 	Log *zap.Logger
 	// Parent is a process that can prove the death of this one, such as that of package parent. Default: none;
 	// then others wait after a death until the session has lapsed.

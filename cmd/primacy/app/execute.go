@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
@@ -62,14 +63,24 @@ func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
 // printError shows an error to people. Mistakes in a file begin with their places, so
-// that editors and terminals find them.
+// that editors and terminals find them. It waits for the reader as long as a log does: the process must end.
 func printError(to io.Writer, err error) {
+	text := fmt.Sprintf("error: %v\n", err)
 	var mistakes strict.Errors
 	if errors.As(err, &mistakes) && mistakes[0].File != "" {
-		fmt.Fprintln(to, err)
-		return
+		text = fmt.Sprintln(err)
 	}
-	fmt.Fprintf(to, "error: %v\n", err)
+	printed := make(chan struct{})
+	go func() { // ends once the text is taken, at the latest with this process
+		defer close(printed)
+		_, _ = io.WriteString(to, text) // nobody may be there to see it
+	}()
+	timer := clock.NewTimer(logPatience)
+	defer timer.Stop()
+	select {
+	case <-printed:
+	case <-timer.C:
+	}
 }
 
 // refused says why the program does not do what it was told to.

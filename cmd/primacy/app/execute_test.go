@@ -3,10 +3,29 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"testing"
+	"testing/synctest"
+	"time"
 )
+
+// TestErrorThatNobodyReads checks that a process whose standard error hangs ends all the same.
+func TestErrorThatNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		begun := time.Now()
+		printError(writer, errors.New("no"))
+		if took := time.Since(begun); took != logPatience {
+			t.Errorf("it waited for %v", took)
+		}
+		said := make([]byte, 100)
+		if n, err := reader.Read(said); err != nil || string(said[:n]) != "error: no\n" {
+			t.Errorf("it says %q, %v", said[:n], err)
+		}
+	})
+}
 
 // TestExitStatuses checks that docs/commands.md has each exit status once.
 func TestExitStatuses(t *testing.T) {

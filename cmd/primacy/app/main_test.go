@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		completer:         program,
 		"library":         library,
 		"waits":           waits,
+		"logs":            logs,
 	})
 }
 

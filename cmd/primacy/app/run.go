@@ -110,6 +110,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	if p.Configuration == nil {
 		return &usageError{errors.New("no configuration (give --config FILE, or set PRIMACY_CONFIG)")}
 	}
+	outliveReaders()
 	if err := deadman.Adopt(); err != nil {
 		return err
 	}

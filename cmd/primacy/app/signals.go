@@ -20,6 +20,14 @@ const echo = time.Second
 // lastWord is how long a process that ends at once may take to log that.
 const lastWord = 100 * time.Millisecond
 
+// outliveReaders has this process go on when nobody reads its standard output or error any more: a member must not die
+// with the reader of its log. The signal is caught, not ignored: a program inherits ignored signals.
+func outliveReaders() {
+	if !signal.Ignored(syscall.SIGPIPE) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	}
+}
+
 // untilSignal is a context that ends with the first SIGTERM or SIGINT; another one after echo ends
 // the process at once. The caller must call stop, which restores the signals' defaults.
 func untilSignal(parent context.Context, log *zap.Logger) (ctx context.Context, stop func()) {

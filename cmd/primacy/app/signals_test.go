@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -72,5 +73,32 @@ func TestSignalsWhileTheLogHangs(t *testing.T) {
 	_ = member.Wait()
 	if got, want := member.ProcessState.ExitCode(), 128+int(syscall.SIGTERM); got != want {
 		t.Errorf("it ended with %v, want exit status %d", member.ProcessState, want)
+	}
+}
+
+// logs is a program that logs, as a member does, when the other end of its standard input is closed.
+func logs() {
+	outliveReaders()
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	newLogger("info", "json").Info("nobody reads this")
+	fmt.Println("goes on")
+}
+
+// TestLogWhoseReaderIsGone checks that a member goes on when the reader of its log is gone.
+func TestLogWhoseReaderIsGone(t *testing.T) {
+	t.Parallel()
+	reader, log, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = reader.Close()
+	defer log.Close()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := exec.Cmd{Path: binary, Args: []string{"logs"}, Stderr: log}
+	if said, err := member.Output(); err != nil || string(said) != "goes on\n" {
+		t.Errorf("it says %q and ends with %v, want that it goes on", said, err)
 	}
 }

@@ -200,4 +200,18 @@ var hostRows = []row{
 		new:  "	if true {\n",
 		pkg:  "pkg/election", test: "TestAnnounceThatHangs",
 	},
+	{
+		name: "run/dies-with-its-reader", rule: "a member does not die with the reader of its log",
+		file: "cmd/primacy/app/signals.go",
+		old:  "		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)\n",
+		new:  "",
+		pkg:  "cmd/primacy/app", test: "TestLogWhoseReaderIsGone",
+	},
+	{
+		name: "run/error-awaits-its-reader", rule: "a process ends though nobody reads its error",
+		file: "cmd/primacy/app/execute.go",
+		old:  "	case <-printed:\n	case <-timer.C:\n",
+		new:  "	case <-printed:\n",
+		pkg:  "cmd/primacy/app", test: "TestErrorThatNobodyReads",
+	},
 }

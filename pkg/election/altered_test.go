@@ -83,7 +83,7 @@ func TestTimesThatAPolicyChanges(t *testing.T) {
 	}
 }
 
-// TestARangeOfTimesThatAPolicyChanges checks rule ranges-share-no-moment where the store keeps other times than the holder wrote: the holder
+// TestARangeOfTimesThatAPolicyChanges checks rule ranges-run-out where the store keeps other times than the holder wrote: the holder
 // does not tell its work the range that it wrote, and its next range begins after the last one that it told.
 func TestARangeOfTimesThatAPolicyChanges(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -175,9 +175,11 @@ func TestDeadWatchersWhosePipeStaysOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	patience := clock.NewTimer(10 * time.Second)
+	defer patience.Stop()
 	select {
 	case <-p.Dead():
-	case <-time.After(10 * time.Second):
+	case <-patience.C:
 		t.Error("nobody noticed that guard and supervisor are dead")
 		_ = pipe.Close()
 		<-p.Dead()
@@ -197,10 +199,12 @@ func TestReportsWhosePipeStaysOpen(t *testing.T) {
 		defer close(gaveUp)
 		p.hangUp(nil)
 	}()
+	patience := clock.NewTimer(3 * lookAgain)
+	defer patience.Stop()
 	select {
 	case <-gaveUp:
 		t.Error("the pipe was given up before its reports were read")
-	case <-time.After(3 * lookAgain):
+	case <-patience.C:
 	}
 	if !p.hearAll() || !p.expired || p.Ended() == 0 {
 		t.Errorf("expired: %v, ended at %d, want all that was reported", p.expired, p.Ended())

@@ -318,14 +318,14 @@ var putBackRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
-		name: "ranges/altered-is-told", rule: "ranges-share-no-moment: a range that the store did not keep is not told",
+		name: "ranges/altered-is-told", rule: "ranges-run-out: a range that the store did not keep is not told",
 		file: "pkg/election/internal/member/ranges.go",
 		old:  "	if observed && o.Altered {",
 		new:  "	if false && o.Altered {",
 		pkg:  "pkg/election", test: "TestARangeOfTimesThatAPolicyChanges",
 	},
 	{
-		name: "ranges/told-is-forgotten", rule: "ranges-share-no-moment: a range begins after each that the member told",
+		name: "ranges/told-is-forgotten", rule: "ranges-run-out: a range begins after each that the member told",
 		file: "pkg/election/internal/member/ranges.go",
 		old:  "			g.known = latestTime(g.known, is.End)\n",
 		new:  "",

@@ -88,6 +88,10 @@ func (w *work) logLocked(message string, err error) {
 // abortLocked returns a function that ends the process. That waits for the last line, but for no longer than patience after
 // the line was begun, and must be called without a lock.
 func (w *work) abortLocked(why string, patience time.Duration) (then func()) {
+	if w.aborting {
+		return nothing
+	}
+	w.aborting = true
 	err := w.late(why)
 	w.logLocked("aborting: work cannot be stopped in time", err)
 	line := w.line

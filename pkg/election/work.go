@@ -46,6 +46,8 @@ type work struct {
 	// warning calls warn; nil before the stop. line is the last line of the log, once it was begun.
 	warning *clock.Timer
 	line    *lastLine
+	// aborting: the process is about to end. Abort is called once.
+	aborting bool
 	// ended is when the last process of a contained runner ended, as far as it reported; for other
 	// runners, when the runner returned.
 	ended record.Instant
@@ -317,6 +319,8 @@ func (w *work) keepLocked() (then func()) {
 		w.guard.Reset(lateReturn)
 	case now < w.returnBy: // the guard was set anew when it was already on its way
 		w.guard.Reset(w.returnBy.Sub(now))
+	case w.contained: // nothing works any more
+		return w.abortLocked("did not stop within its grace", overLog)
 	default:
 		return w.abortLocked("did not stop within its grace", latestLog)
 	}

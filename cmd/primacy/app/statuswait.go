@@ -50,7 +50,7 @@ func (g goal) unmet(e status.Election) string {
 	leads := view.Led(e)
 	revision, byRevision := strings.CutPrefix(string(g), goalRevision)
 	switch {
-	case g == goalFree && e.Holder == "":
+	case g == goalFree && (e.Holder == "" || e.State == status.Released):
 	case g == goalFree && e.Stale:
 		return e.Name + " has a holder that does not renew, but may still be at work"
 	case e.AlsoOf != "":
@@ -154,6 +154,7 @@ func (s *statusCommand) awaiting(c clock.Clock, g goal) *awaiting {
 // unmet says which elections have not reached the goal; empty if all have.
 func (a *awaiting) unmet(r status.Report) (string, error) {
 	if !r.AsOf.IsZero() {
+		clear(a.renewals) // what we did not see may have been renewed
 		return view.Old(r.AsOf), nil
 	}
 	var missing []string

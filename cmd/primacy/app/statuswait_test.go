@@ -38,5 +38,12 @@ func TestWaitForFreeGoesByItsOwnWatch(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
+		cut := report()
+		cut.AsOf = time.Now()
+		for _, r := range []status.Report{cut, report()} { // nobody knows what was renewed meanwhile
+			if missing, err := free.unmet(r); err != nil || missing == "" {
+				t.Errorf("after a cut of the watch nothing is missing (%v)", err)
+			}
+		}
 	})
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -145,7 +146,7 @@ func (t *tenure) store(ctx context.Context, m moment, sight steering.Sight) (out
 // makeDefault makes the canary of a promoted rollout the default revision, once, if the default's
 // source is writable from here.
 func (t *tenure) makeDefault(ctx context.Context, m moment, s steering.Sight) (wake record.Instant) {
-	if t.Default == nil || !t.promotes(*s.Plan, m) {
+	if t.Default == nil || !t.promotes(*s.Plan, m, s) {
 		return 0
 	}
 	spec, now := s.Plan.Rollout, t.Clock.Now()
@@ -162,7 +163,7 @@ func (t *tenure) makeDefault(ctx context.Context, m moment, s steering.Sight) (w
 	stored, err := steering.Load(ctx, t.Maps, t.Group)
 	switch {
 	case err != nil:
-	case stored.Plan.Status.Of(spec) && stored.Plan.Status.Token == uint64(t.term.Token) && t.promotes(stored.Plan, m):
+	case stored.Plan.Status.Of(spec) && stored.Plan.Status.Token == uint64(t.term.Token) && t.promotes(stored.Plan, m, s):
 		err = t.Default.Write(ctx, spec.Stable, spec.Canary)
 	default:
 		return 0 // the event that says so is on its way
@@ -185,13 +186,14 @@ func (t *tenure) makeDefault(ctx context.Context, m moment, s steering.Sight) (w
 }
 
 // promotes says whether only the change of the default is left to do. A canary that leads the controller's own election alone
-// has shown nothing, unless there is no other.
-func (t *tenure) promotes(p rollout.Plan, m moment) bool {
+// has shown nothing, unless all others are pinned.
+func (t *tenure) promotes(p rollout.Plan, m moment, s steering.Sight) bool {
 	if p.Phase() != rollout.Promoted || p.Rollout.Paused || p.At(t.Clock.Wall()).Standstill != nil || p.Status.Waits(*p.Rollout, t.Clock.Wall()) {
 		return false
 	}
 	moved := p.Status.Moved
-	if me := m.Member(t.term.Identity); me != nil && me.Revision == p.Rollout.Canary && p.Status.Elections > 1 {
+	others := slices.ContainsFunc(m.seen(p, s).Elections, func(e rollout.Election) bool { return e.Name != m.own && !e.Pinned })
+	if me := m.Member(t.term.Identity); me != nil && me.Revision == p.Rollout.Canary && others {
 		moved-- // we lead the controller's own election
 	}
 	return moved > 0

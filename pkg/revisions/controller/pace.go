@@ -34,8 +34,9 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Durat
 // beat that was; that clock may differ from ours. The term began no later than we first saw it.
 func (m moment) began(e election.Spec, entry lock.Entry) record.Instant {
 	began := m.eyes.streams[e.Locks].since[e.Lock].at
-	if beat, ok := m.eyes.pulseOf(entry.Record.Holder); ok {
-		began = min(began, beat.at.Add(-beat.renewed.Sub(entry.Record.Acquired)))
+	acquired := entry.Record.Acquired
+	if beat, ok := m.eyes.pulseOf(entry.Record.Holder); ok && !acquired.IsZero() && !beat.renewed.IsZero() { // a stranger may have removed either
+		began = min(began, beat.at.Add(-min(beat.renewed.Sub(acquired), e.Timing.MinHold)))
 	}
 	return began
 }

@@ -106,7 +106,7 @@ func (e *encoder) annotations(r *record.Record) {
 	if r.Member != nil {
 		e.member(*r.Member)
 	}
-	if total := e.o.makeRoom(); total > MaxAnnotations {
+	if total := e.o.MakeRoom(0); total > MaxAnnotations {
 		e.check("annotations", fmt.Errorf("%d bytes are more than %d", total, MaxAnnotations))
 	}
 }

@@ -326,19 +326,28 @@ func TestLongReason(t *testing.T) {
 	}
 }
 
-// TestTotalSize checks the limit for all annotations of an object together; those of others count, too.
+// TestTotalSize checks that annotations of others give way, the largest first, where all together would be too long.
 func TestTotalSize(t *testing.T) {
 	var d codec.Decoder
-	r := *d.Decode(codec.Object{Annotations: map[string]string{"example.com/huge": strings.Repeat("x", codec.MaxAnnotations-500)}})
+	r := *d.Decode(codec.Object{Annotations: map[string]string{
+		"example.com/huge": strings.Repeat("x", codec.MaxAnnotations-500), "example.com/small": strings.Repeat("y", 50),
+	}})
 	rest := r.Rest
 	r = record.Record{Rest: rest}
-	if _, err := codec.Encode(r, moment); err != nil {
-		t.Errorf("what was read cannot be written: %v", err)
+	if o, err := codec.Encode(r, moment); err != nil || len(o.Annotations) != 2 {
+		t.Errorf("what was read cannot be written: %d annotations, %v", len(o.Annotations), err)
 	}
 	r = heldLock()
 	r.Rest = rest
-	if _, err := codec.Encode(r, moment); !errors.Is(err, lock.ErrInvalid) {
-		t.Errorf("too much is accepted: %v", err)
+	o, err := codec.Encode(r, moment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, huge := o.Annotations["example.com/huge"]; huge || o.Annotations["example.com/small"] == "" {
+		t.Errorf("of the annotations of others it keeps the huge one: %v", huge)
+	}
+	if again, err := codec.Encode(record.Record{Rest: rest}, moment); err != nil || len(again.Annotations) != 2 {
+		t.Errorf("the rest has changed: %d annotations, %v", len(again.Annotations), err)
 	}
 }
 

@@ -44,10 +44,11 @@ func object(r *record.Record) (Object, error) {
 	return Object{}, fmt.Errorf("%w: Record.Rest is a %T, which no store on Kubernetes made", lock.ErrInvalid, r.Rest)
 }
 
-// makeRoom drops annotations of others, the largest first, until all annotations fit. A lock that nobody can write any more would have no
-// leader, ever. It returns the size of what is left.
-func (o *Object) makeRoom() (total int) {
+// MakeRoom drops annotations of others, the largest first, until all annotations fit, and more bytes beside them. A lock that nobody can
+// write any more would have no leader, ever. MakeRoom returns the size of all that.
+func (o *Object) MakeRoom(more int) (total int) {
 	size := func(key string) int { return len(key) + len(o.Annotations[key]) }
+	total = more
 	for key := range o.Annotations {
 		total += size(key)
 	}

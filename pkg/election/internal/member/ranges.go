@@ -154,8 +154,10 @@ func (c *contest) settleRange(e machine.Event) {
 	if observed {
 		g.saw(o.Record) // the machine may skip an outdated record
 	}
-	if observed && o.Altered {
-		return // others go by what is stored
+	if observed && o.Altered && o.Record.Mark != nil { // others go by what is stored
+		g.written = slices.DeleteFunc(slices.Clone(g.written), func(w writtenRange) bool {
+			return w.identity == c.m.identity && w.beat == o.Record.Mark.Beat
+		})
 	}
 	g.settle(&c.state, c.m.identity)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -41,6 +42,9 @@ func (m *Member) tendSession() {
 		default:
 			panic(fmt.Sprintf("member: session asked for %T", a))
 		}
+	}
+	if m.own.Refused(m.now) && !slices.ContainsFunc(m.contests.all, (*contest).atWork) { // what is at work still, the session does not renew
+		m.own.GiveUp()
 	}
 	if why, lost := m.own.Lost(); lost && m.leaving == "" {
 		m.log.Warn("session lost; everything stops, and the member comes back under a new identity", zap.String("reason", string(why)))

@@ -222,8 +222,8 @@ var operatorsRows = []row{
 	{
 		name: "operators/holder-with-another-clock", rule: "a wait for a holder's minHold does not depend on how far its clock differs from ours",
 		file: "pkg/revisions/controller/pace.go",
-		old:  "beat.at.Add(-beat.renewed.Sub(entry.Record.Acquired))",
-		new:  "beat.at.Add(-m.wall.Sub(entry.Record.Acquired))",
+		old:  "min(beat.renewed.Sub(acquired), e.Timing.MinHold)",
+		new:  "min(m.wall.Sub(acquired), e.Timing.MinHold)",
 		pkg:  "pkg/revisions/controller", test: "TestHolderWithAnotherClock",
 	},
 	{

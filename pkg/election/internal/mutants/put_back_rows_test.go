@@ -320,8 +320,8 @@ var putBackRows = []row{
 	{
 		name: "ranges/altered-is-told", rule: "ranges-run-out: a range that the store did not keep is not told",
 		file: "pkg/election/internal/member/ranges.go",
-		old:  "	if observed && o.Altered {",
-		new:  "	if false && o.Altered {",
+		old:  "	if observed && o.Altered && ",
+		new:  "	if false && o.Altered && ",
 		pkg:  "pkg/election", test: "TestARangeOfTimesThatAPolicyChanges",
 	},
 	{

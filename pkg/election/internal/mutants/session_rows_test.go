@@ -404,22 +404,22 @@ var sessionRows = []row{
 	{
 		name: "session/refused-for-ever", rule: "a-session-ends-once: a lapsed session that its member cannot write is lost",
 		file: "pkg/election/internal/session/own.go",
-		old:  "	case o.renewed && o.refused == o.beat && ",
-		new:  "	case false && ",
+		old:  "o.renewed && o.refused == o.beat && ",
+		new:  "o.renewed && o.refused == o.beat && false && ",
 		pkg:  "pkg/election/internal/session", test: "TestASessionThatNobodyCanWrite",
 	},
 	{
 		name: "session/refused-once", rule: "a-session-ends-once: a session lives until it has lapsed, whatever the store refuses",
 		file: "pkg/election/internal/session/own.go",
-		old:  " && now >= o.dir.endOf(s):",
-		new:  ":",
+		old:  "s != nil && now >= o.dir.endOf(s)\n",
+		new:  "s != nil\n",
 		pkg:  "pkg/election/internal/session", test: "TestASessionThatNobodyCanWrite",
 	},
 	{
 		name: "session/one-after-the-other", rule: "a-session-ends-once: a member that never could renew its session makes no others",
 		file: "pkg/election/internal/session/own.go",
-		old:  "	case o.renewed && ",
-		new:  "	case ",
+		old:  "	return o.phase == alive && o.renewed && ",
+		new:  "	return o.phase == alive && ",
 		pkg:  "pkg/election/internal/session", test: "TestASessionThatNobodyCanWrite",
 	},
 	{
@@ -439,8 +439,8 @@ var sessionRows = []row{
 	{
 		name: "session/long-end", rule: "the end of a session is no longer than what is needed of it",
 		file: "pkg/election/internal/session/ended.go",
-		old:  "m.Standing, m.Lacks, m.Lags, m.Disowned = nil, nil, \"\", nil",
-		new:  "m.Standing, m.Lacks, m.Lags = nil, nil, \"\"",
+		old:  "m.Standing, m.Open, m.Lacks, m.Lags, m.Disowned = nil, nil, nil, \"\", nil",
+		new:  "m.Standing, m.Open, m.Lacks, m.Lags = nil, nil, nil, \"\"",
 		pkg:  "pkg/election", test: "TestALongSessionIsEnded",
 	},
 	{
@@ -449,5 +449,19 @@ var sessionRows = []row{
 		old:  "	for total > MaxAnnotations {\n",
 		new:  "	for false {\n",
 		pkg:  "pkg/election", test: "TestAFullLockIsLed",
+	},
+	{
+		name: "session/given-up-under-work", rule: "published-before-held: who leads by its lock's record goes on if its session cannot be written any more",
+		file: "pkg/election/internal/member/sessions.go",
+		old:  " && !slices.ContainsFunc(m.contests.all, (*contest).atWork) {",
+		new:  " && !slices.ContainsFunc(m.contests.all, func(*contest) bool { return false }) {",
+		pkg:  "pkg/election", test: "TestASessionThatIsDenied",
+	},
+	{
+		name: "session/bound-and-strange", rule: "unknown-is-waited-out: an object that never told of a member keeps no lock for longer than it lasts",
+		file: "pkg/election/internal/session/directory.go",
+		old:  "	if (d.isAlien(s) || s.strange()) && now",
+		new:  "	if d.isAlien(s) && now",
+		pkg:  "pkg/election", test: "TestASessionThatTellsOfNoMember",
 	},
 }

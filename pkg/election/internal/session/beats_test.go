@@ -61,18 +61,17 @@ func TestASessionThatNobodyCanWrite(t *testing.T) {
 			}
 			for lapse := beatAt + record.Instant(j.cfg.Timing.ObserverWait(j.cfg.Timing.LeaseDuration)); at < lapse; at += second {
 				actions, _ := j.Step(at)
-				if _, lost := j.Lost(); lost {
-					t.Fatalf("lost at %v, before it has lapsed", at)
-				}
 				for _, a := range actions {
 					w := a.(Write)
 					j.Unfit(w.Beat)
 					j.WriteDone(at, w.Beat, machine.Refused, record.Version{})
 				}
+				if j.Refused(at) {
+					t.Fatalf("refused at %v, before it has lapsed", at)
+				}
 			}
-			j.Step(at)
-			if why, lost := j.Lost(); lost != renewed || renewed && why != LostRefused {
-				t.Errorf("lost %v, %q", lost, why)
+			if j.Refused(at) != renewed {
+				t.Errorf("refused: %v, want %v", !renewed, renewed)
 			}
 		})
 	}

@@ -363,7 +363,7 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 	}
 	older := false
 	for _, s := range d.slots {
-		if d.isAlien(s) {
+		if d.isAlien(s) || s.strange() {
 			note(d.endOf(s)) // from then on its owner is gone
 		}
 		for _, r := range s.robbed {
@@ -399,7 +399,7 @@ func (d *Directory) View(now record.Instant, without string) (view *machine.View
 
 // session is the slot in the machine's terms.
 func (d *Directory) session(s *slot, now record.Instant) machine.Session {
-	if d.isAlien(s) && now >= d.endOf(s) {
+	if (d.isAlien(s) || s.strange()) && now >= d.endOf(s) {
 		return machine.Session{} // the owner is gone, but we may not end its session: we wait out its locks
 	}
 	return machine.Session{

@@ -23,7 +23,7 @@ func EndedRecord(r *record.Record, by, why string) record.Record {
 	e.Mark = &mark
 	if r.Member != nil { // what mattered only during its life, and what a stranger may have made so long that nobody can write it again
 		m := *r.Member
-		m.Standing, m.Lacks, m.Lags, m.Disowned = nil, nil, "", nil
+		m.Standing, m.Open, m.Lacks, m.Lags, m.Disowned = nil, nil, nil, "", nil
 		e.Member = &m
 	}
 	e.History = append(slices.Clone(r.History), record.Entry{Who: by, Why: why})

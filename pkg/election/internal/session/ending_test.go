@@ -19,7 +19,7 @@ func TestWhatCannotBeEndedIsRead(t *testing.T) {
 	d := NewDirectory("g", timing)
 	own := NewOwn(Config{Group: "g", Host: "a", Timing: timing}, d, record.Member{Identity: "a_00000001", Ready: true})
 	dead := SlotName("g", "b", 0)
-	r := &record.Record{Holder: "b_00000001", Group: "g",
+	r := &record.Record{Holder: "b_00000001", Group: "g", Member: &record.Member{Identity: "b_00000001"},
 		Mark: &record.Mark{Identity: "b_00000001", Beat: 7, Duration: timing.LeaseDuration}}
 	at := func(seconds int64) record.Instant { return record.Instant(seconds * int64(time.Second)) }
 	d.List(at(1), at(1), 10, []Shown{{Name: dead, Record: r, Version: record.Version{UID: "u", Revision: 10}}})

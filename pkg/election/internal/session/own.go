@@ -213,6 +213,16 @@ func (o *Own) Unfit(beat uint64) {
 	}
 }
 
+// Refused says whether the session has lapsed, and the store does not accept our writes to it. It must have been renewed before: if no
+// session could be, each new one would only leave an object behind.
+func (o *Own) Refused(now record.Instant) bool {
+	s := o.dir.slot(o.slot)
+	return o.phase == alive && o.renewed && o.refused == o.beat && s != nil && now >= o.dir.endOf(s)
+}
+
+// GiveUp loses a session that is Refused.
+func (o *Own) GiveUp() { o.phase, o.lost = over, LostRefused }
+
 func (o *Own) backOff(now record.Instant) { o.retryAt = now.Add(o.cfg.Timing.RenewInterval / 4) }
 
 func (o *Own) join(now record.Instant, uid string) {
@@ -301,8 +311,6 @@ func (o *Own) watchOver(now record.Instant) {
 		lose(LostCorrupt)
 	case s.record.Holder != o.member.Identity:
 		lose(LostReused)
-	case o.renewed && o.refused == o.beat && now >= o.dir.endOf(s): // if no session could be renewed, each new one would only leave an object
-		lose(LostRefused)
 	}
 }
 

@@ -436,7 +436,7 @@ var rows = []mutant{
 	},
 	{
 		name: "refused-session-is-kept", rule: "a-session-ends-once", file: "internal/session/own.go",
-		old: "	case o.renewed && o.refused == o.beat && ",
-		new: "	case false && ",
+		old: "o.renewed && o.refused == o.beat && ",
+		new: "o.renewed && o.refused == o.beat && false && ",
 	},
 }

@@ -83,23 +83,14 @@ func configMap(namespace, name string, replaces record.Version, o codec.Object) 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", lock.ErrInvalid, err)
 	}
+	if total := o.MakeRoom(len(LeaderAnnotation) + len(l)); total > codec.MaxAnnotations { // codec did not know of this annotation
+		return nil, fmt.Errorf("%w: annotations: %d bytes are more than %d", lock.ErrInvalid, total, codec.MaxAnnotations)
+	}
 	if m.Annotations == nil {
 		m.Annotations = map[string]string{}
 	}
 	m.Annotations[LeaderAnnotation] = l
-	return m, checkSize(m.Annotations)
-}
-
-// checkSize checks the size of all annotations; codec could not count the leader annotation.
-func checkSize(annotations map[string]string) error {
-	total := 0
-	for k, v := range annotations {
-		total += len(k) + len(v)
-	}
-	if total > codec.MaxAnnotations {
-		return fmt.Errorf("%w: annotations: %d bytes are more than %d", lock.ErrInvalid, total, codec.MaxAnnotations)
-	}
-	return nil
+	return m, nil
 }
 
 // silent says whether the record needs no leader annotation: nobody ever held it, and it has

@@ -15,6 +15,7 @@ import (
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/codec"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/locktest/devcluster"
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -64,6 +65,25 @@ func TestOthersSurvive(t *testing.T) {
 		if got.Annotations[leaderKey] != want {
 			t.Errorf("the record stands as %s\nwant %s", got.Annotations[leaderKey], want)
 		}
+	}
+}
+
+// TestOthersGiveWay checks that a write drops a stranger's annotation that left no room for ours. The server would refuse the write.
+func TestOthersGiveWay(t *testing.T) {
+	r := newRealm(t)
+	const leader = `{"holderIdentity":"b","leaseDurationSeconds":30}`
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{leaderKey: leader}}}
+	m.Annotations["example.com/huge"] = strings.Repeat("x", codec.MaxAnnotations-len(leaderKey)-len(leader)-len("example.com/huge"))
+	r.create(m)
+	s := r.Store()
+	e := r.mustGet(s, "a")
+	next := held
+	next.Rest, next.Acquired, next.Renewed = e.Record.Rest, acquired, renewed
+	if _, err := s.Put(t.Context(), "a", next, e.Version); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Get("a"); err != nil || got.Annotations["example.com/huge"] != "" || got.Annotations[leaderKey] == leader {
+		t.Errorf("it has %d annotations, %v", len(got.Annotations), err)
 	}
 }
 

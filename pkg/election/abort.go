@@ -23,10 +23,10 @@ type aborter struct {
 }
 
 const (
-	// warnAhead is how long before the process ends the log is told why.
+	// warnAhead is how long before the process ends we log why.
 	warnAhead = 100 * time.Millisecond
-	// latestLog is how long the log may take if it could not be told before, since the process was frozen, or
-	// the work was told to stop only when its time was over.
+	// latestLog is how long we wait for the log at the end if we could not log before: the process was frozen, or the work was
+	// told to stop only when its time was over.
 	latestLog = 10 * time.Millisecond
 	// overLog is how long the log may take when the work has ended, though too late.
 	overLog = 100 * time.Millisecond
@@ -78,7 +78,7 @@ func (w *work) logLocked(message string, err error) {
 	}
 	l, log := &lastLine{w.clock.Now(), make(chan struct{})}, w.aborter.log
 	w.line = l
-	go func() { // it may hang; then it ends with the process
+	go func() { // it may hang: nobody joins it
 		defer close(l.written)
 		log.Error(message, zap.Error(err))
 		_ = log.Sync() // the process ends either way

@@ -12,8 +12,7 @@ import (
 // announcer calls Config.Announce, one call at a time. A call may hang, as a disk may: nobody waits for it for long, and
 // no goroutine joins it. The latest identity is announced last.
 //
-// A late announcement costs no more than the word of a kubelet: until then that word names another identity, or none, so it
-// fits no living session.
+// While an announcement is late, the word of a kubelet names an earlier identity, or none, so it ends no living session. Nothing else is lost.
 type announcer struct {
 	mu sync.Mutex
 	// next waits for its turn; nil for none. A later one takes its place.
@@ -32,14 +31,14 @@ const announceFor = time.Second
 
 var errAnnounceSlow = errors.New("it is not written after a second")
 
-// announce has announce called with the identity, and waits for that, but not for long.
-func (a *announcer) announce(ctx context.Context, announce func(string) error, identity string) error {
+// announce calls write with the identity on the announcer's goroutine, and waits for that, for announceFor at most.
+func (a *announcer) announce(ctx context.Context, write func(string) error, identity string) error {
 	one := &announcement{identity, make(chan error, 1)}
 	a.mu.Lock()
 	a.next = one
 	if !a.busy {
 		a.busy = true
-		go a.run(announce)
+		go a.run(write)
 	}
 	a.mu.Unlock()
 	timer := clock.NewTimer(announceFor)

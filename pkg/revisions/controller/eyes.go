@@ -29,7 +29,7 @@ type eyes struct {
 	views  map[string]view
 	// since is when we began to see the group without a gap; latest is when we last saw it.
 	since, latest record.Instant
-	// epoch is what the wall clock showed, by the last look, when the other clock was at zero.
+	// epoch is the time of instant zero by the wall clock, as the last look computed it.
 	epoch time.Time
 	// pulses are the latest beats, by session name.
 	pulses map[string]pulse
@@ -61,7 +61,7 @@ type pulse struct {
 	before []record.Instant
 }
 
-// after returns the pulse as the next one after an earlier pulse.
+// after returns p with the times of the beats before it, which earlier knows.
 func (p pulse) after(earlier pulse) pulse {
 	p.before = append([]record.Instant{earlier.at}, earlier.before...)
 	if i := slices.IndexFunc(p.before, func(b record.Instant) bool { return p.at.Sub(b) >= p.duration }); i >= 0 {

@@ -30,8 +30,8 @@ func (m moment) heldUntil(e election.Spec, entry lock.Entry, patience time.Durat
 	return later(until, m.wallAt(m.began(e, entry)).Add(e.Timing.MinHold))
 }
 
-// began is when the present term began, or a little later. The record says by the holder's wall clock how long before the holder's latest
-// beat that was; that clock may differ from ours. The term began no later than we first saw it.
+// began is when the present term began, or a little later: when we saw the holder's latest beat, less the time from the take to that beat
+// by the holder's own clock. It is no later than our first sight of the term. minHold bounds how far back it goes.
 func (m moment) began(e election.Spec, entry lock.Entry) record.Instant {
 	began := m.eyes.streams[e.Locks].since[e.Lock].at
 	acquired := entry.Record.Acquired
@@ -62,7 +62,7 @@ func (m moment) agreed(identity string, patience time.Duration) record.Instant {
 	}
 }
 
-// wallAt is what the wall clock shows at an instant, or would have shown if it was set since.
+// wallAt is the time of an instant by the wall clock as it is set now.
 func (m moment) wallAt(at record.Instant) time.Time { return m.wall.Add(-m.at.Sub(at)) }
 
 // delay is how long a move may take after heldUntil if all is well.

@@ -63,7 +63,7 @@ func (r Rate) orDefault() Rate {
 // burst of messages is queued.
 //
 // Any goroutine may write. Limited starts one goroutine that writes to the log until Close. If the log is slow then, or
-// hangs, that goroutine goes on alone until the log has taken one line more, and what was dropped.
+// hangs, that goroutine goes on alone until the log has taken the line in hand, and one that counts what was dropped.
 type Limited struct {
 	log    *zap.Logger
 	rate   Rate
@@ -100,7 +100,7 @@ type dropped struct{ lines, bytes int }
 func NewLimited(log *zap.Logger, budget *Budget) *Limited {
 	l := &Limited{log: log, rate: budget.rate, budget: budget, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	l.left, l.filled = budget.take()
-	go l.write() // joined by Close
+	go l.write() // Close waits for it, for closeFor at most
 	return l
 }
 

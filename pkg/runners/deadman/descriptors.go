@@ -15,8 +15,8 @@ import (
 // descriptorsName is what the descriptors of closeOnExec are called in a ConfineError.
 const descriptorsName = "descriptors to close"
 
-// closeOnExec has all open descriptors from first on close in what this process starts, or becomes. A program that got
-// our end of a pipe would keep that pipe open after our death.
+// closeOnExec marks all open descriptors, from first on, to be closed on exec: no program that this process starts or becomes gets them.
+// A program that got our end of a pipe would keep that pipe open after our death.
 //
 // close_range does it in one call, but Linux before 5.11 cannot, and a filter of system calls may not know it.
 func closeOnExec(first int) error {

@@ -219,8 +219,8 @@ func (p *Process) hearAll() (complete bool) {
 	return complete
 }
 
-// hangUp ends hearAll, unless heard is closed before, when the guard and then the supervisor are dead and all that they
-// reported is read. Their pipe may not end by itself: another process may have it open. hangUp returns once the guard is dead.
+// hangUp waits until guard and supervisor are dead and we have read all their reports, and then ends hearAll: another process may hold
+// their pipe open. It stops waiting when heard is closed, but never before the guard is dead.
 func (p *Process) hangUp(heard <-chan struct{}) {
 	p.awaitGuard()
 	for wait := time.Millisecond; p.supervised() || p.unread(); wait = min(2*wait, lookAgain) {

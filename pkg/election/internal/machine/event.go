@@ -141,7 +141,7 @@ type Session struct {
 	Ended bool
 	// Disowned are the locks that the holder has disowned, as it wrote them together with a beat.
 	Disowned []record.Disowned
-	// Deaths are the holders of this object that are said to be dead. Those without a UID are not proved (rule proof-not-patience).
+	// Deaths are the deaths of holders of this object of which its record tells; those without a UID are not proved (rule proof-not-patience).
 	Deaths []record.Death
 	// Robbed are earlier holders that may be at work: a stranger put an earlier session in place of theirs.
 	Robbed []Robbed

@@ -376,7 +376,7 @@ func (s *step) claiming() {
 // elector may be at work, or one of us that a foreign elector robbed of the lock.
 func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.robbed) }
 
-// HeldBack says whether the lock is ours, but nobody may know that yet: somebody else may be at work.
+// HeldBack says whether somebody else may still be at work under a lock of ours. Then we keep it.
 func (s *State) HeldBack(c Config, now record.Instant) bool {
 	held := newStep(c, *s, now)
 	return now < held.heldBack()

@@ -33,7 +33,7 @@ type Lock struct {
 	// other one knew, by a reply, too.
 	streamed record.Version
 	shown    *record.Record
-	// oursUntil is until when the lock was certainly ours, as the machine knew that this one continues.
+	// oursUntil is until when the lock was certainly ours, by what the machine before this one knew.
 	oursUntil record.Instant
 	// at is when the last observation came in.
 	at record.Instant

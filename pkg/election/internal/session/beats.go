@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// This file knows our own beats again among what the stream shows.
+// This file recognizes our own beats in what the stream shows.
 
 type sentBeat struct {
 	beat uint64

@@ -103,8 +103,8 @@ var deathRows = []row{
 	{
 		name: "death/of-another-object", rule: "proof-not-patience: a death names the session's object",
 		file: "pkg/election/internal/session/death.go",
-		old:  "		if d.UID != uid || own",
-		new:  "		if own",
+		old:  "	return d.UID == uid && (",
+		new:  "	return uid != \"\" && (",
 		pkg:  "pkg/election/internal/session", test: "TestWhatASessionProves",
 	},
 	{
@@ -117,8 +117,8 @@ var deathRows = []row{
 	{
 		name: "death/without-an-end", rule: "proof-not-patience: a death counts beside the end of the session",
 		file: "pkg/election/internal/session/death.go",
-		old:  "own && !(r.Released() && ",
-		new:  "own && !(",
+		old:  "(!own || r.Released() && ",
+		new:  "(!own || ",
 		pkg:  "pkg/election/internal/session", test: "TestWhatASessionProves",
 	},
 	{

@@ -55,15 +55,24 @@ func complete(cfg Config, m record.Member) record.Member {
 	return m
 }
 
-// Proven are the deaths that a record of a session with the given uid proves. The death of the session's own
-// member counts only beside the very end that it came with.
+// Proven are the deaths that a record of a session with the given uid proves.
 func Proven(r *record.Record, uid string) (proven []record.Death) {
-	for _, d := range told(r, uid) {
-		if d.UID != "" {
+	if r.Member == nil {
+		return nil
+	}
+	for _, d := range r.Member.Deaths {
+		if proves(r, uid, d) {
 			proven = append(proven, d)
 		}
 	}
 	return proven
+}
+
+// proves says whether the record of a session proves a death of which it tells. The death of the session's own member counts only
+// beside the very end that it came with.
+func proves(r *record.Record, uid string, d record.Death) bool {
+	own := d.Identity == r.Member.Identity
+	return d.UID == uid && (!own || r.Released() && d.Beat+1 == r.Mark.Beat && slices.Contains(r.Member.Proofs, d.Proof))
 }
 
 // told are all deaths of which a record tells. Those that it does not prove have no UID: a stranger edited the record, or
@@ -74,10 +83,8 @@ func told(r *record.Record, uid string) []record.Death {
 	}
 	all := slices.Clone(r.Member.Deaths)
 	for i := range all {
-		d := &all[i]
-		own := d.Identity == r.Member.Identity
-		if d.UID != uid || own && !(r.Released() && d.Beat+1 == r.Mark.Beat && slices.Contains(r.Member.Proofs, d.Proof)) {
-			d.UID = ""
+		if !proves(r, uid, all[i]) {
+			all[i].UID = ""
 		}
 	}
 	return all

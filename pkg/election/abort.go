@@ -54,12 +54,29 @@ func (l *lastLine) await(c clock.Clock, patience time.Duration) {
 	}
 }
 
+// ending is what we know of the end of this process because of work that does not stop. Most work has none.
+type ending struct {
+	// warning calls warn. line is the last line of the log, once it was begun.
+	warning *clock.Timer
+	line    *lastLine
+	// aborting: the process is about to end. Abort is called once.
+	aborting bool
+}
+
+// itsEnding returns the work's ending. w.mu is held.
+func (w *work) itsEnding() *ending {
+	if w.ending == nil {
+		w.ending = &ending{}
+	}
+	return w.ending
+}
+
 // warnLater has warn called shortly before the work's time is over. w.mu is held.
 func (w *work) warnLater(by record.Instant) {
 	if w.contained {
 		return // what is late then is the runner's return; its work is dead
 	}
-	w.warning = clock.AfterFunc(clock.Until(w.clock, by.Add(-min(warnAhead, w.grace/4))), w.warn)
+	w.itsEnding().warning = clock.AfterFunc(clock.Until(w.clock, by.Add(-min(warnAhead, w.grace/4))), w.warn)
 }
 
 // warn logs that the process will end if the work does not.
@@ -73,11 +90,12 @@ func (w *work) warn() {
 
 // logLocked begins the last line, if it is not begun yet.
 func (w *work) logLocked(message string, err error) {
-	if w.line != nil {
+	end := w.itsEnding()
+	if end.line != nil {
 		return
 	}
 	l, log := &lastLine{w.clock.Now(), make(chan struct{})}, w.aborter.log
-	w.line = l
+	end.line = l
 	go func() { // it may hang: nobody joins it
 		defer close(l.written)
 		log.Error(message, zap.Error(err))
@@ -88,13 +106,14 @@ func (w *work) logLocked(message string, err error) {
 // abortLocked returns a function that ends the process. That waits for the last line, but for no longer than patience after
 // the line was begun, and must be called without a lock.
 func (w *work) abortLocked(why string, patience time.Duration) (then func()) {
-	if w.aborting {
+	end := w.itsEnding()
+	if end.aborting {
 		return nothing
 	}
-	w.aborting = true
+	end.aborting = true
 	err := w.late(why)
 	w.logLocked("aborting: work cannot be stopped in time", err)
-	line := w.line
+	line := end.line
 	return func() {
 		line.await(w.clock, patience)
 		w.aborter.abort(err)

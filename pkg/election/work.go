@@ -43,11 +43,8 @@ type work struct {
 	gaveUp   bool
 	returned bool
 	guard    *clock.Timer
-	// warning calls warn; nil before the stop. line is the last line of the log, once it was begun.
-	warning *clock.Timer
-	line    *lastLine
-	// aborting: the process is about to end. Abort is called once.
-	aborting bool
+	// ending is nil before the work was told to stop.
+	ending *ending
 	// ended is when the last process of a contained runner ended, as far as it reported; for other
 	// runners, when the runner returned.
 	ended record.Instant
@@ -82,8 +79,8 @@ func begin(ctx context.Context, c clock.Clock, runner Runner, term Term, deadlin
 				w.returned = true
 				w.leaveReach() // else the reach would keep it for ever
 				w.guard.Stop()
-				if w.warning != nil {
-					w.warning.Stop()
+				if w.ending != nil && w.ending.warning != nil {
+					w.ending.warning.Stop()
 				}
 				if w.ended > w.deadBy() {
 					return w.abortLocked("ended too late", overLog)

@@ -33,13 +33,12 @@ type Lock struct {
 	// other one knew, by a reply, too.
 	streamed record.Version
 	shown    *record.Record
-	// oursUntil is until when the lock was certainly ours, by what the machine before this one knew.
-	oursUntil record.Instant
 	// at is when the last observation came in.
 	at record.Instant
 	// changedAt is when the last beat of the holder came in (rule observers-clock).
 	changedAt record.Instant
-	// beatAt is when we first saw the present beat, whoever owns the lock.
+	// beatAt is when we first saw the present beat, whoever owns the lock. Before we saw the lock it is until when the lock was
+	// certainly ours, by what the machine before this one knew: each election has a Lock, so it has no field more for that.
 	beatAt record.Instant
 	// since is when we first saw the present condition: this release, the end of this holder's session, or
 	// this lack of an owner. With OnDeathLease it is a lease later than that (spared).

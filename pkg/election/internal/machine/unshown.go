@@ -45,7 +45,7 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 // inherit makes s know what another machine has left.
 func (s *State) inherit(u Unshown) {
 	s.Lock.shared = u.shared
-	s.Lock.shown, s.Lock.streamed, s.Lock.duration, s.Lock.oursUntil = u.last.shown, u.last.version, u.last.duration, u.last.ours
+	s.Lock.shown, s.Lock.streamed, s.Lock.duration, s.Lock.beatAt = u.last.shown, u.last.version, u.last.duration, u.last.ours
 	s.foreign = u.electors.kept()
 }
 
@@ -55,7 +55,7 @@ func (s *State) ShownEarly(r *record.Record, v record.Version, by Source) {
 		return
 	}
 	l := &s.Lock
-	s.inherit(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration, l.oursUntil}}.Shown(r, v, by))
+	s.inherit(Unshown{s.foreign.left(), l.shared, last{l.shown, l.streamed, l.duration, l.beatAt}}.Shown(r, v, by))
 }
 
 // Shown returns what we know once the stream or a list shows the lock as r and no machine follows it. Only a later beat of ours takes the

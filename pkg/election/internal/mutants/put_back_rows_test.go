@@ -306,14 +306,14 @@ var putBackRows = []row{
 	{
 		name: "put-back/added-again", rule: "unknown-is-waited-out: the same beat after a gap may have been put back once the lock was not certainly ours",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "s.now >= k.oursUntil && k.shown != nil",
+		old:  "s.now >= k.beatAt && k.shown != nil",
 		new:  "false && k.shown != nil",
 		pkg:  "pkg/election", test: "TestAnElectionIsAddedAgainAfterAGap",
 	},
 	{
 		name: "put-back/exchanged-late", rule: "unknown-is-waited-out: an exchange goes on at once with a lock that was certainly ours",
 		file: "pkg/election/internal/machine/observe.go",
-		old:  "s.now >= k.oursUntil && k.shown != nil",
+		old:  "s.now >= k.beatAt && k.shown != nil",
 		new:  "k.shown != nil",
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},

@@ -2,8 +2,6 @@ package configmap
 
 import (
 	"fmt"
-	"net/http"
-	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -27,11 +25,4 @@ func TestAnswers(t *testing.T) {
 		},
 		List: func() string { return `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"7"}}` },
 	})
-}
-
-// answering makes a store whose server gives one answer to everything.
-func answering(t *testing.T, answer http.HandlerFunc) (*Store, *atomic.Int32) {
-	t.Helper()
-	address, asked := scripted.Server(t, answer)
-	return In(newClient(t, &rest.Config{Host: address}), "edge-system"), asked
 }

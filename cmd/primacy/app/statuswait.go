@@ -120,7 +120,7 @@ func awaited[T any](ctx context.Context, timeout time.Duration, follow follows[T
 
 // wait waits until the elections have reached the goal, and shows them.
 func (s *statusCommand) wait(ctx context.Context, c clock.Clock, g goal, timeout time.Duration) error {
-	report, err := awaited(ctx, timeout, s.follow, s.awaiting(c, g).unmet)
+	report, err := awaited(ctx, timeout, s.follow, s.awaiting(c, g).missing)
 	if err != nil {
 		return err
 	}
@@ -143,16 +143,17 @@ type awaiting struct {
 type renewal struct {
 	holder string
 	token  uint64
-	by     time.Time // by the holder's clock
-	seen   record.Instant
+	// renewed is by the holder's clock.
+	renewed time.Time
+	seen    record.Instant
 }
 
 func (s *statusCommand) awaiting(c clock.Clock, g goal) *awaiting {
 	return &awaiting{s, c, g, map[status.Ref]renewal{}}
 }
 
-// unmet says which elections have not reached the goal; empty if all have.
-func (a *awaiting) unmet(r status.Report) (string, error) {
+// missing says which elections have not reached the goal; empty if all have.
+func (a *awaiting) missing(r status.Report) (string, error) {
 	if !r.AsOf.IsZero() {
 		clear(a.renewals) // what we did not see may have been renewed
 		return view.Old(r.AsOf), nil
@@ -188,7 +189,7 @@ func (a *awaiting) unmet(r status.Report) (string, error) {
 func (a *awaiting) silent(e status.Election) time.Duration {
 	now := renewal{e.Holder, e.Token, e.Renewed, a.clock.Now()}
 	last, known := a.renewals[e.Ref()]
-	if !known || last.holder != now.holder || last.token != now.token || !last.by.Equal(now.by) {
+	if !known || last.holder != now.holder || last.token != now.token || !last.renewed.Equal(now.renewed) {
 		last = now
 		a.renewals[e.Ref()] = now
 	}

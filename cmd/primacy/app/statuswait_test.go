@@ -32,7 +32,7 @@ func TestWaitForFreeGoesByItsOwnWatch(t *testing.T) {
 			if i < 20 {
 				renewed = time.Since(began)
 			}
-			missing, err := free.unmet(report())
+			missing, err := free.missing(report())
 			if silent := time.Since(began) - renewed; err != nil || (missing == "") != (silent >= lasts) {
 				t.Errorf("after %v without a renewal, %q is missing (%v)", silent, missing, err)
 			}
@@ -41,7 +41,7 @@ func TestWaitForFreeGoesByItsOwnWatch(t *testing.T) {
 		cut := report()
 		cut.AsOf = time.Now()
 		for _, r := range []status.Report{cut, report()} { // nobody knows what was renewed meanwhile
-			if missing, err := free.unmet(r); err != nil || missing == "" {
+			if missing, err := free.missing(r); err != nil || missing == "" {
 				t.Errorf("after a cut of the watch nothing is missing (%v)", err)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -59,7 +58,7 @@ func (c *LeaderElectionConfig) settings() (*settings, error) {
 		lock: l, locks: locks, names: names,
 		config: election.Config{
 			Group: group, Host: host, Member: election.Member{Revision: record.DefaultRevision},
-			Timing: t, Log: log(l.Describe()), Abort: abort,
+			Timing: t, Log: log(l.Describe()),
 		},
 		spec: election.Spec{
 			Name: shortened(l.LeaseMeta.Name), Lock: l.LeaseMeta.Name, Locks: locks,
@@ -163,9 +162,6 @@ func shortened(name string) string {
 
 // exitAborted is the exit status of a process whose work could not be stopped.
 const exitAborted = 70
-
-// abort ends the process. The Manager has told the log why.
-func abort(error) { os.Exit(exitAborted) }
 
 // lastLogTime is how long the log may take before the process ends because OnStartedLeading does not return.
 const lastLogTime = 100 * time.Millisecond

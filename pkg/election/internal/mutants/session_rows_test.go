@@ -425,15 +425,15 @@ var sessionRows = []row{
 	{
 		name: "session/ends-what-is-no-session", rule: "a-session-ends-once: members end only what told of a member",
 		file: "pkg/election/internal/session/directory.go",
-		old:  "is == ended || is == alien || s.strange() {",
-		new:  "is == ended || is == alien {",
+		old:  "	case s.strange():\n		return alien\n",
+		new:  "",
 		pkg:  "pkg/election", test: "TestALockNamedLikeASession",
 	},
 	{
 		name: "session/joins-a-lock-of-others", rule: "a-session-ends-once: a new session replaces only what told of a member",
-		file: "pkg/election/internal/session/slots.go",
-		old:  "is == expired && !s.strange()",
-		new:  "is == expired",
+		file: "pkg/election/internal/session/directory.go",
+		old:  "	case s.strange():\n		return alien\n",
+		new:  "",
 		pkg:  "pkg/election/internal/session", test: "TestASlotOfOthers",
 	},
 	{

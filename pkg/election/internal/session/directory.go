@@ -311,7 +311,7 @@ const (
 	live state = iota + 1
 	expired
 	ended
-	// alien: it belongs to another group.
+	// alien: it belongs to another group, or is no session at all.
 	alien
 )
 
@@ -344,6 +344,8 @@ func (d *Directory) stateOf(s *slot, now record.Instant) state {
 		return alien
 	case s.record.Released():
 		return ended
+	case s.strange():
+		return alien
 	case now >= d.endOf(s):
 		return expired
 	}
@@ -440,7 +442,7 @@ func (l living) shownBy(p machine.Peer) bool {
 // only the proof is missing.
 func (d *Directory) Expired(now record.Instant) (dead []Shown, next, unproven record.Instant) {
 	for _, s := range d.slots {
-		if is := d.stateOf(s, now); is == ended || is == alien || s.strange() {
+		if is := d.stateOf(s, now); is == ended || is == alien {
 			continue
 		}
 		switch end := d.endOf(s); {

@@ -201,8 +201,7 @@ func (o *Own) WriteDone(now record.Instant, beat uint64, outcome machine.Answer,
 
 // Unfit tells the session that the store rejects the Write with the given beat as an invalid object, or denies
 // it: a stranger may have filled the object up, or nobody may change its owners. Call Unfit before WriteDone. If
-// the Write was to create the session in an existing object, the session tries the next slot. A session that was renewed before,
-// and has lapsed meanwhile, is lost.
+// the Write was to create the session in an existing object, the session tries the next slot. Else it may be Refused once it has lapsed.
 func (o *Own) Unfit(beat uint64) {
 	if beat != o.inFlight {
 		return

@@ -41,7 +41,7 @@ func (d *Directory) freeSlot(host string, now record.Instant, unfit map[string]r
 		if s == nil {
 			return Shown{Name: name}
 		}
-		if is := d.stateOf(s, now); (is == ended || is == expired && !s.strange()) && unfit[name] != s.version {
+		if is := d.stateOf(s, now); (is == ended || is == expired) && unfit[name] != s.version {
 			return Shown{Name: name, Record: s.record, Version: s.version}
 		}
 	}

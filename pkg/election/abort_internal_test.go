@@ -72,6 +72,29 @@ func TestNoAbortAwaitsTheLog(t *testing.T) {
 	}
 }
 
+// TestAbortIsCalledOnce checks that work that ends while the process waits for its last line does not call Abort again.
+func TestAbortIsCalledOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clocktest.Bubble{}
+		hung, release := hungLog{zapcore.NewNopCore(), make(chan struct{})}, make(chan struct{})
+		aborted := make(chan error, 2)
+		stubborn := RunnerFunc(func(context.Context, Term) error { <-release; return nil })
+		var wg sync.WaitGroup
+		by := c.Now().Add(time.Second)
+		w := begin(t.Context(), c, stubborn, Term{Election: "a"}, by.Add(time.Hour), 10*time.Second, aborter{func(err error) { aborted <- err }, zap.New(hung)}, &wg, func(error, bool) {})
+		time.Sleep(3 * time.Second) // as if the stop came only now
+		w.end(Stop{Reason: "test", By: by})
+		time.Sleep(latestLog / 2)
+		close(release) // it ends late, beside the abort that waits for the log
+		time.Sleep(time.Minute)
+		wg.Wait()
+		if len(aborted) != 1 {
+			t.Errorf("Abort was called %d times", len(aborted))
+		}
+		close(hung.until)
+	})
+}
+
 // TestWorkThatStopsLate checks that the log is told when the time of the work is nearly over, and that the process goes on
 // if the work stops then.
 func TestWorkThatStopsLate(t *testing.T) {

@@ -47,3 +47,12 @@ func TestWaitForFreeGoesByItsOwnWatch(t *testing.T) {
 		}
 	})
 }
+
+// TestAReleasedElectionIsFree checks that an election whose holder's session has ended counts as free: the record still names the holder.
+func TestAReleasedElectionIsFree(t *testing.T) {
+	for state, free := range map[status.State]bool{status.Released: true, status.Led: false} {
+		if why := goalFree.unmet(status.Election{Name: "a", Holder: "old_00000001", State: state}); (why == "") != free {
+			t.Errorf("%s: %q is missing", state, why)
+		}
+	}
+}

@@ -180,3 +180,33 @@ func TestHolderWithAnotherClock(t *testing.T) {
 		}
 	}
 }
+
+// TestHolderWithoutTimes checks that nobody waits for ever because a stranger removed when the holder took the lock, or when it last renewed
+// its session.
+func TestHolderWithoutTimes(t *testing.T) {
+	const s = time.Second
+	for what, remove := range map[string]func(lock, session *record.Record){
+		"acquire time": func(lock, _ *record.Record) { lock.Acquired = time.Time{} },
+		"renew time":   func(_, session *record.Record) { session.Renewed = time.Time{} },
+		"long ago":     func(lock, _ *record.Record) { lock.Acquired = time.Unix(1, 0) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld()
+			w.elections[0].Timing.MinHold = time.Minute
+			mine := w.session(me, "red", 1)
+			mine.Record.Renewed = w.Clock.Wall()
+			held := lock.Entry{Name: "web", Version: record.Version{UID: "w", Revision: 1}, Record: &record.Record{
+				Holder: me, Group: "edge", Election: "web", Acquired: w.Clock.Wall(), Mark: &record.Mark{
+					Identity: me, Key: "red", Renewal: record.RenewalSession, Session: mine.Name, SessionUID: mine.Version.UID,
+				},
+			}}
+			remove(held.Record, mine.Record)
+			w.list(30*s, mine, held)
+			m := w.believes(t, 31*s, true)
+			e := m.election(w.elections[0], rollout.Plan{Rollout: &rollout.Spec{Canary: "green"}})
+			if left := e.HeldUntil.Sub(m.wall); left > time.Minute {
+				t.Errorf("minHold ends in %v", left)
+			}
+		})
+	}
+}

@@ -91,3 +91,23 @@ func TestNoDefaultForTheOwnElectionAlone(t *testing.T) {
 		c.want("green")
 	})
 }
+
+// TestDefaultWhereAllOthersArePinned checks that the controller makes the canary the default once it leads the controller's own election, if the
+// rollout moves no other.
+func TestDefaultWhereAllOthersArePinned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, mixed{name: "a", follows: true}, mixed{name: "b", follows: true})
+		c.join(100, "red-1", "red-2", "green-1")
+		after(settled)
+		for _, name := range []string{"a", "b"} {
+			c.say(func(p rollout.Plan) (rollout.Plan, error) {
+				return p.PinTo(rollout.Pin{Election: name, Revision: "red"})
+			})
+		}
+		c.start(weigh(100))
+		c.phase(10*time.Minute, rollout.Complete)
+		if got := c.byDefault(); got != "green" {
+			t.Errorf("the default is %s", got)
+		}
+	})
+}

@@ -159,3 +159,12 @@ func (l *lines) flush() {
 	l.to.say(e, "line", len(line), func() string { return escaped(string(line)) })
 	l.held, l.cut = l.held[:0], false
 }
+
+// AtOnce calls all ends, and waits for them: each may wait for a slow log.
+func AtOnce(ends ...func()) {
+	var all sync.WaitGroup
+	for _, end := range ends {
+		all.Go(end)
+	}
+	all.Wait()
+}

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"go.uber.org/zap"
 
@@ -97,13 +96,13 @@ func (p *process) end() {
 	if p.extensions != nil {
 		p.extensions.end()
 	}
-	var ending sync.WaitGroup
-	defer ending.Wait()
+	var ends []func()
 	for _, o := range []*child.Output{p.stdout, p.stderr} {
 		if o != nil {
-			ending.Go(o.End)
+			ends = append(ends, o.End)
 		}
 	}
+	child.AtOnce(ends...)
 }
 
 func closeAll(files []*os.File) {

@@ -95,10 +95,7 @@ func (p *process) close() {
 	if p.helpers == nil {
 		p.helpers = child.Follow(p.stdout, p.log, "stdout", p.output.Of("stdout"))
 	}
-	var ending sync.WaitGroup
-	defer ending.Wait()
-	ending.Go(p.helpers.End)
-	ending.Go(p.stderr.End)
+	child.AtOnce(p.helpers.End, p.stderr.End)
 }
 
 // longestHandshake bounds the first line that a plugin prints.

@@ -6,7 +6,6 @@ import (
 	"os"
 	osexec "os/exec"
 	"strconv"
-	"sync"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
@@ -87,11 +86,7 @@ func (s *session) connect() (protocol.RunnerClient, error) {
 // close ends everything. The process must be dead, or never have started.
 func (s *session) close() {
 	s.client.Kill()
-	var ending sync.WaitGroup
-	for _, end := range []func(){s.process.close, s.output.close, s.errors.close} { // at once: each may wait for a slow log
-		ending.Go(end)
-	}
-	ending.Wait()
+	child.AtOnce(s.process.close, s.output.close, s.errors.close)
 	_ = os.RemoveAll(s.sockets) // the folder is temporary, and empty by now
 }
 

@@ -214,4 +214,11 @@ var hostRows = []row{
 		new:  "	case <-printed:\n",
 		pkg:  "cmd/primacy/app", test: "TestErrorThatNobodyReads",
 	},
+	{
+		name: "host/aborts-twice", rule: "Abort is called once",
+		file: "pkg/election/abort.go",
+		old:  "	if end.aborting {",
+		new:  "	if false {",
+		pkg:  "pkg/election", test: "TestAbortIsCalledOnce",
+	},
 }

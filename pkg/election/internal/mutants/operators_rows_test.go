@@ -52,11 +52,11 @@ var operatorsRows = []row{
 		pkg:  "pkg/revisions/rollout", test: "TestAbsent",
 	},
 	{
-		name: "operators/unready-is-failure", rule: "a member of the canary that is not ready has not failed",
+		name: "operators/unready-is-failure", rule: "a member of the canary that stands down without having failed has not failed",
 		file: "pkg/election/members/members.go",
 		old:  "!m.StandsFor(election) && machine.FailedIn(history, m.Identity)",
 		new:  "!m.StandsFor(election)",
-		pkg:  "pkg/revisions/controller", test: "TestANewcomerIsNoFailure",
+		pkg:  "pkg/election/members", test: "TestFailed",
 	},
 	{
 		name: "operators/no-probation", rule: "a rollout waits until the canary's probation is over",
@@ -266,6 +266,34 @@ var operatorsRows = []row{
 		file: "cmd/primacy/app/statuswait.go",
 		old:  " && silent >= e.Lasts() {",
 		new:  " && silent >= 0 {",
+		pkg:  "cmd/primacy/app", test: "TestWaitForFreeGoesByItsOwnWatch",
+	},
+	{
+		name: "operators/pinned-elections-hold-the-default", rule: "a promoted canary becomes the default if the rollout could move the controller's own election alone",
+		file: "pkg/revisions/controller/look.go",
+		old:  "return e.Name != m.own && !e.Pinned })",
+		new:  "return e.Name != m.own })",
+		pkg:  "pkg/revisions/controller", test: "TestDefaultWhereAllOthersArePinned",
+	},
+	{
+		name: "operators/times-that-a-stranger-removed", rule: "nobody waits for ever for the end of a minHold",
+		file: "pkg/revisions/controller/pace.go",
+		old:  "ok && !acquired.IsZero() && !beat.renewed.IsZero() {",
+		new:  "ok {",
+		pkg:  "pkg/revisions/controller", test: "TestHolderWithoutTimes",
+	},
+	{
+		name: "operators/released-is-not-free", rule: "--wait free: a lock whose holder's session has ended is free",
+		file: "cmd/primacy/app/statuswait.go",
+		old:  "(e.Holder == \"\" || e.State == status.Released):",
+		new:  "e.Holder == \"\":",
+		pkg:  "cmd/primacy/app", test: "TestAReleasedElectionIsFree",
+	},
+	{
+		name: "operators/cut-counts-as-silence", rule: "--wait free goes by what its own watch saw without a gap",
+		file: "cmd/primacy/app/statuswait.go",
+		old:  "		clear(a.renewals) //",
+		new:  "		//",
 		pkg:  "cmd/primacy/app", test: "TestWaitForFreeGoesByItsOwnWatch",
 	},
 }

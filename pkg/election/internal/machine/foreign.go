@@ -379,7 +379,7 @@ func (s *step) heldBack() record.Instant { return max(s.claimOver(), s.foreign.r
 // HeldBack says whether somebody else may still be at work under a lock of ours. Then we keep it.
 func (s *State) HeldBack(c Config, now record.Instant) bool {
 	held := newStep(c, *s, now)
-	return now < held.heldBack()
+	return now < held.heldBack() || held.onlyRead()
 }
 
 // abandons says whether we leave long before everybody else has certainly stopped. Then we don't release

@@ -151,8 +151,8 @@ func (s *step) drain() {
 
 // release gives the lock up and nominates who should take it (rule succession).
 func (s *step) release() {
-	if s.now >= s.validity.until && s.Lock.Version != s.Lock.streamed && !s.Lock.seamless {
-		s.awaitStream() // a read does not tell who has held the lock since the stream showed it
+	if s.onlyRead() {
+		s.awaitStream()
 		return
 	}
 	if s.waits(s.releasableAt()) {
@@ -166,6 +166,12 @@ func (s *step) release() {
 	r.History = remember(r.History, s.cfg.Member.Identity, released+s.whyReleased())
 	s.validity.until = 0 // from here on another may hold it, seen by us or not
 	s.put(Release, r)
+}
+
+// onlyRead says whether we know from a read alone that the lock is ours, and may have lost it in between: a read does not tell who has held
+// it since the stream showed it (rule unknown-is-waited-out).
+func (s *step) onlyRead() bool {
+	return s.now >= s.validity.until && s.Lock.Version != s.Lock.streamed && !s.Lock.seamless
 }
 
 // whyReleased is the reason that the history gives for a release.

@@ -104,3 +104,29 @@ func TestAnUnchangedBeatMayBePutBack(t *testing.T) {
 		}
 	}
 }
+
+// TestAReadHoldsALockBack checks that the end of our session frees no lock of which only a read tells us that it is ours, once we may have
+// lost it in between.
+func TestAReadHoldsALockBack(t *testing.T) {
+	until := record.Instant(time.Hour)
+	for what, c := range map[string]struct {
+		now      record.Instant
+		streamed uint64
+		seamless bool
+		back     bool
+	}{
+		"certainly ours":         {until - 1, 7, false, false},
+		"read":                   {until, 7, false, true},
+		"shown by the stream":    {until, 8, false, false},
+		"written without a gap":  {until, 7, true, false},
+		"read, and long expired": {until.Add(time.Hour), 7, false, true},
+	} {
+		s := Initial()
+		s.validity.until = until
+		s.Lock.Seen, s.Lock.Owner, s.Lock.Record = true, Mine, &record.Record{Holder: "m1"}
+		s.Lock.Version, s.Lock.streamed, s.Lock.seamless = record.Version{UID: "u", Revision: 8}, record.Version{UID: "u", Revision: c.streamed}, c.seamless
+		if got := s.HeldBack(Config{}, c.now); got != c.back {
+			t.Errorf("%s: held back %v, want %v", what, got, c.back)
+		}
+	}
+}

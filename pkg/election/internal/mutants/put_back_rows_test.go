@@ -285,7 +285,7 @@ var putBackRows = []row{
 	{
 		name: "put-back/released-after-a-read", rule: "unknown-is-waited-out: a release goes by what the watch showed, unless the lock is certainly ours",
 		file: "pkg/election/internal/machine/lead.go",
-		old:  "	if s.now >= s.validity.until && s.Lock.Version != s.Lock.streamed && !s.Lock.seamless {",
+		old:  "	if s.onlyRead() {",
 		new:  "	if false {",
 		pkg:  "pkg/election", test: "TestAReleaseIsNotRepeatedAfterAGap",
 	},
@@ -302,6 +302,13 @@ var putBackRows = []row{
 		old:  "		case c.holdsThroughSession() && c.state.HeldBack(c.config(), m.now):",
 		new:  "		case false:",
 		pkg:  "pkg/election", test: "TestALeaverOfManyLocksWaits",
+	},
+	{
+		name: "put-back/let-go-after-a-read", rule: "unknown-is-waited-out: nobody ends its session while a read alone tells it that one of its locks is its own",
+		file: "pkg/election/internal/machine/foreign.go",
+		old:  " || held.onlyRead()",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestAReadHoldsALockBack",
 	},
 	{
 		name: "put-back/added-again", rule: "unknown-is-waited-out: the same beat after a gap may have been put back once the lock was not certainly ours",

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
@@ -239,7 +240,7 @@ func (j *judge) lookForBetter(e int) {
 }
 
 // lookAtDirectories objects, once calm has lasted for the bound, to a member that does not know a living
-// one, or still knows one that is gone.
+// one, or still knows one that is gone. A member that cannot update its session may be known or not: it stays while it leads by records.
 func (j *judge) lookAtDirectories(bound time.Duration) {
 	w := j.w
 	if time.Duration(w.now-j.liveness.calmAt) < bound {
@@ -249,20 +250,23 @@ func (j *judge) lookAtDirectories(bound time.Duration) {
 		if h.proc == nil {
 			continue
 		}
-		seen := 0
-		for _, p := range h.proc.inc.member.View().Peers {
-			if j.lives(p.Identity) {
-				seen++
-			}
+		peers, living := h.proc.inc.member.View().Peers, 0
+		known := func(o *host) bool {
+			return slices.ContainsFunc(peers, func(p machine.Peer) bool { return p.Identity == o.proc.inc.identity })
 		}
-		living := 0
+		seen := 0
 		for _, o := range w.hosts {
-			if o.proc != nil && o != h {
+			switch {
+			case o.proc == nil || o == h:
+			case known(o):
+				seen++
+				living++
+			case !w.denials.blocks(o, j.members[o.proc.inc.identity].sessionUID):
 				living++
 			}
 		}
-		if seen != living || living != len(h.proc.inc.member.View().Peers) {
-			w.violate("directory", "%s knows %d of %d living members, and %d in all", h.proc.inc.identity, seen, living, len(h.proc.inc.member.View().Peers))
+		if seen != living || living != len(peers) {
+			w.violate("directory", "%s knows %d of %d living members, and %d in all", h.proc.inc.identity, seen, living, len(peers))
 		}
 	}
 }

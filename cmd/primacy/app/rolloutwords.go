@@ -177,21 +177,15 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 	looked := false
 	if w.moves != nil {
 		what := "leadership will move"
-		report, err := r.look(ctx)
+		p, err := r.ahead(ctx, w, stored.Plan, next)
 		switch {
 		case err == nil:
 			looked = true
-			p := prospect{stored.Plan, next, report, r.group, r.rulebook}
-			if w.forbids != nil {
-				if err := w.forbids(p); err != nil {
-					return err
-				}
-			}
 			what = w.moves(p)
 			if !r.rulebook.configured {
 				fmt.Fprintf(r.notes, "note: %s\n", unseen)
 			}
-			for _, note := range report.Notes {
+			for _, note := range p.report.Notes {
 				fmt.Fprintf(r.notes, "note: %s\n", note)
 			}
 		case w.forbids != nil:
@@ -206,11 +200,7 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 			return err
 		}
 		if w.forbids != nil { // members may see something else by now
-			report, err := r.look(ctx)
-			if err != nil {
-				return err
-			}
-			if err := w.forbids(prospect{stored.Plan, next, report, r.group, r.rulebook}); err != nil {
+			if _, err := r.ahead(ctx, w, stored.Plan, next); err != nil {
 				return err
 			}
 		}
@@ -233,6 +223,19 @@ func (r *rolloutCommand) obey(ctx context.Context, w word, confirm *confirmation
 		r.heard(ctx, after)
 	}
 	return nil
+}
+
+// ahead looks at the members to which the word would apply. It is an error if they cannot be seen, or if what they see forbids the word.
+func (r *rolloutCommand) ahead(ctx context.Context, w word, shown, next rollout.Plan) (prospect, error) {
+	report, err := r.look(ctx)
+	if err != nil {
+		return prospect{}, err
+	}
+	p := prospect{shown, next, report, r.group, r.rulebook}
+	if w.forbids != nil {
+		err = w.forbids(p)
+	}
+	return p, err
 }
 
 // explainBroken adds mistakes in the stored plan to the reason why a word was refused.

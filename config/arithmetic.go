@@ -30,6 +30,15 @@ func (c *Configuration) Arithmetic() string {
 	return strings.Join(tables, "\n")
 }
 
+// LeastOutage is the shortest outage of the API that ends work: that of the session, or of an election that is quicker.
+func (c *Configuration) LeastOutage() time.Duration {
+	least := c.Timing.Outage()
+	for _, e := range c.Elections {
+		least = min(least, e.Timing.Outage())
+	}
+	return least
+}
+
 // table has a row for each timing that can be set, and for each that is computed from them.
 func table(t record.Timing) string {
 	var b strings.Builder

@@ -63,3 +63,26 @@ func TestNotBySession(t *testing.T) {
 		}
 	}
 }
+
+// TestLeastOutage checks that the shortest outage that ends work is that of the quickest election, or of the session.
+func TestLeastOutage(t *testing.T) {
+	head := "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration\ngroup: edge\n"
+	for text, quickest := range map[string]string{
+		"timing: {profile: relaxed}\nelections: [{name: a}, {name: b, timing: {profile: fast}}]": "fast",
+		"timing: {profile: fast}\nelections: [{name: a, timing: {profile: relaxed}}]":            "fast",
+		"timing: {profile: relaxed}\nelections: []":                                              "relaxed",
+	} {
+		c, err := Parse("f", []byte(head+text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		want, err := record.Profile(quickest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.LeastOutage(); got != want.Outage() {
+			t.Errorf("%s: %v, want %v", text, got, want.Outage())
+		}
+	}
+}

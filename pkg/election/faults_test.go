@@ -98,6 +98,29 @@ func TestLostRepliesOfRenewals(t *testing.T) {
 	})
 }
 
+// TestOneRenewalMayBeLost checks that a term survives one renewal that gets no answer at all, also if its election has shorter times than
+// the member's session.
+func TestOneRenewalMayBeLost(t *testing.T) {
+	for _, session := range []string{"fast", "default", "relaxed"} {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a").byRecord()
+			g.bend = func(c *election.Config, s *election.Spec) {
+				c.Timing, s.Timing = profile(session), election.Fast()
+			}
+			m1 := g.join("m1", "stable", stable)
+			after(6 * time.Minute)
+			g.wantLeader("a", m1, m1)
+			begun := m1.status["a"].Cycle()
+			m1.store.On(memory.Put, memory.Named("a", memory.Once(memory.Hang())))
+			after(30 * time.Second)
+			if m1.status["a"].Cycle() != begun || !m1.status["a"].IsLeader() {
+				t.Errorf("session %s: one lost renewal ended the term", session)
+			}
+			g.end(m1)
+		})
+	}
+}
+
 // TestReleaseAfterConflict checks that a release that conflicts with a stranger's edit is tried again.
 func TestReleaseAfterConflict(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -143,14 +143,14 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	if p.Namespace != "" {
 		cluster.namespace = p.Namespace
 	}
-	cluster.config = apiserver.Alive(cluster.config, p.Configuration.Timing.Outage()/2)
+	cluster.config = apiserver.Alive(cluster.config, p.Configuration.LeastOutage()/2)
 	log.Info("starting", zap.String("version", version), zap.String("server", cluster.config.Host),
 		zap.String("namespace", cluster.namespace), zap.String("group", p.Group), zap.String("name", name),
 		zap.String("revision", p.Revision), zap.Int("elections", len(p.Configuration.Elections)))
 	if err := preflight(ctx, cluster, needs(p, name, plan.source), log); err != nil {
 		return unlessStopped(ctx, err)
 	}
-	cluster.config.Wrap(newAnswers(clock.Boottime(), p.Configuration.Timing.Outage()/2, log).over)
+	cluster.config.Wrap(newAnswers(clock.Boottime(), p.Configuration.LeastOutage()/2, log).over)
 	cluster.requests = metrics.NewRequests()
 	cluster.config.Wrap(cluster.requests.Over)
 	if g.line != nil {

@@ -16,16 +16,16 @@ import (
 type queue struct {
 	timeout time.Duration
 	limit   limit
-	// heldAt is when the store asked us to wait, and heldUntil is until when. Meanwhile one request at a
-	// time goes out at probeAt, to find out whether the store still wants us to wait.
-	heldAt, heldUntil, probeAt record.Instant
-	lanes                      []*lane
+	lanes   []*lane
 }
 
 // lane holds the requests that wait for one store, and counts those under way there. A store that does
-// not answer thus holds up no other.
+// not answer, or asks us to wait, thus holds up no other.
 type lane struct {
 	store Store
+	// heldAt is when the store asked us to wait, and heldUntil is until when. Meanwhile one request at a
+	// time goes out at probeAt, to find out whether the store still wants us to wait.
+	heldAt, heldUntil, probeAt record.Instant
 	// busy counts all that is under way, and mute those for locks whose last request got no answer.
 	busy, mute int
 	queues     [2 * kinds][]asked // by class
@@ -110,8 +110,9 @@ func (q *queue) lane(store Store) *lane {
 	return q.lanes[i]
 }
 
-// first returns the lane and class of the request that goes next; nil if none may go.
-func (q *queue) first() (*lane, int) {
+// first returns the lane and class of the request that goes next. If none may go now, the lane is nil, and the instant next says when one may;
+// zero means after the next answer.
+func (q *queue) first(now record.Instant) (_ *lane, class int, next record.Instant) {
 	for _, class := range order {
 		for _, l := range q.lanes {
 			free := laneSize - l.busy
@@ -121,12 +122,19 @@ func (q *queue) first() (*lane, int) {
 			if class >= kinds {
 				free = min(free, muteSlots-l.mute)
 			}
-			if free > 0 && len(l.queues[class]) > 0 {
-				return l, class
+			if free <= 0 || len(l.queues[class]) == 0 {
+				continue
+			}
+			at := min(l.heldUntil, l.probeAt)
+			if class%kinds == 0 || now >= at || l.queues[class][0].passed() { // nothing holds up a renewal
+				return l, class, 0
+			}
+			if next == 0 || at < next {
+				next = at
 			}
 		}
 	}
-	return nil, 0
+	return nil, 0, next
 }
 
 // passed says whether the write must not go out any more: we already saw another version of the object than the one that it replaces, or
@@ -143,21 +151,18 @@ func (a *asked) passed() bool {
 // next takes out the request that goes out now. If there is none, the instant next says when to try again;
 // zero means after the next answer. The caller must not send a passed request: the store would refuse it.
 func (q *queue) next(now record.Instant) (a asked, passed bool, next record.Instant) {
-	l, class := q.first()
+	l, class, next := q.first(now)
 	if l == nil {
-		return asked{}, false, 0
+		return asked{}, false, next
 	}
 	a = l.queues[class][0]
 	passed = a.passed()
-	if class%kinds > 0 && !passed { // nothing holds up a renewal
-		if now < q.heldUntil {
-			if now < q.probeAt {
-				return asked{}, false, q.probeAt
-			}
-			q.probeAt = now.Add(q.timeout / 4)
-		}
+	if class%kinds > 0 && !passed {
 		if wait := q.limit.take(now); wait > 0 {
 			return asked{}, false, now.Add(wait)
+		}
+		if now < l.heldUntil {
+			l.probeAt = now.Add(q.timeout / 4)
 		}
 	}
 	l.queues[class][0] = asked{}
@@ -195,15 +200,18 @@ func (q *queue) leaves(a asked, ans answer) {
 }
 
 // finished handles the answer to a request that went out to a store. If the store asks us to wait, the
-// queue holds back all elections' requests, renewals excepted. The wait ends early when the store answers
-// a request that we sent since.
+// queue holds back all elections' requests to it, renewals excepted. The wait ends early when the store answers
+// a request that we sent since. However often it asks, the probes go out.
 func (q *queue) finished(now record.Instant, store Store, a answer) {
+	l := q.lane(store)
 	switch after := a.retryAfter(); {
 	case after > 0:
-		q.heldAt, q.heldUntil = now, max(q.heldUntil, now.Add(after))
-		q.probeAt = max(q.probeAt, now.Add(q.timeout/4))
-	case a.outcome != lock.Unknown && a.sent > q.heldAt:
-		q.heldUntil = 0
+		if now >= l.heldUntil {
+			l.probeAt = now.Add(q.timeout / 4)
+		}
+		l.heldAt, l.heldUntil = now, max(l.heldUntil, now.Add(after))
+	case a.outcome != lock.Unknown && a.sent > l.heldAt:
+		l.heldUntil = 0
 	}
 }
 

@@ -35,7 +35,7 @@ func TestWhoEndsTheWaitForAStore(t *testing.T) {
 				q.finished(2, Own, answer{sent: 1, outcome: lock.OutcomeOf(throttled), err: throttled})
 			}
 			q.finished(6, Own, tt.answer)
-			if waits := q.heldUntil > 6; waits != tt.waits {
+			if waits := q.lane(Own).heldUntil > 6; waits != tt.waits {
 				t.Errorf("waits: %v, want %v", waits, tt.waits)
 			}
 		})
@@ -140,7 +140,7 @@ func TestMuteLocksLeaveSlots(t *testing.T) {
 // whose last request got no answer; so does the read by which the member learns what became of that request.
 func TestNothingHoldsUpARenewal(t *testing.T) {
 	q := newQueue(time.Second, 1)
-	q.heldUntil, q.probeAt = 1000, 500
+	q.lane(Own).heldUntil, q.lane(Own).probeAt = 1000, 500
 	held := &contest{mute: true, state: machine.State{Lock: machine.Lock{Owner: machine.Mine}}}
 	for range 2 {
 		q.add(asked{contest: &contest{preferred: unsynced}, request: request{name: "take", purpose: machine.Take, write: &record.Record{}}})
@@ -151,6 +151,43 @@ func TestNothingHoldsUpARenewal(t *testing.T) {
 		if a, _, next := q.next(5); a.name != want || want == "" && next != 500 {
 			t.Errorf("%q goes out, want %q; the next one at %d", a.name, want, next)
 		}
+	}
+}
+
+// TestRenewalsHoldUpNoProbe checks that what waits for a store that throttles is tried now and then, although the store also throttles one
+// renewal after the other.
+func TestRenewalsHoldUpNoProbe(t *testing.T) {
+	q := newQueue(time.Second, 1000)
+	q.add(asked{contest: &contest{preferred: unsynced}, request: request{name: "release", purpose: machine.Release, write: &record.Record{}}})
+	for now := record.Instant(0); now < record.Instant(time.Second); now = now.Add(10 * time.Millisecond) {
+		err := &lock.ThrottledError{RetryAfter: 20 * time.Second, Err: lock.ErrThrottled}
+		q.finished(now, Own, answer{sent: now, outcome: lock.OutcomeOf(err), err: err})
+		if a, _, next := q.next(now); a.name != "" {
+			if want := record.Instant(time.Second / 4); now != want {
+				t.Errorf("the probe goes out after %v, want %v", time.Duration(now), time.Duration(want))
+			}
+			return
+		} else if next <= now {
+			t.Fatalf("at %v the next one goes at %v", time.Duration(now), time.Duration(next))
+		}
+	}
+	t.Error("no probe goes out")
+}
+
+// TestAStoreThatThrottlesHoldsUpNoOther checks that what a store asks for counts for its own requests only.
+func TestAStoreThatThrottlesHoldsUpNoOther(t *testing.T) {
+	q := newQueue(time.Second, 1000)
+	other := Store{ID: 1}
+	for _, store := range []Store{Own, other} {
+		q.add(asked{contest: &contest{preferred: unsynced}, request: request{store: store, name: "release", purpose: machine.Release, write: &record.Record{}}})
+	}
+	err := &lock.ThrottledError{RetryAfter: 20 * time.Second, Err: lock.ErrThrottled}
+	q.finished(5, other, answer{sent: 1, outcome: lock.OutcomeOf(err), err: err})
+	if a, _, _ := q.next(6); a.name != "release" || a.store != Own {
+		t.Errorf("%+v goes out, want the release in the store that does not throttle", a.request)
+	}
+	if a, _, next := q.next(6); a.name != "" || next != record.Instant(5).Add(time.Second/4) {
+		t.Errorf("%+v goes out, and the next one at %v", a.request, time.Duration(next))
 	}
 }
 

@@ -59,7 +59,15 @@ func (m *Member) send(a asked) {
 		}
 	}
 	m.asked[m.requests] = a
-	m.out.add(Send{Request: m.requests, Store: a.store, Name: a.name, Purpose: a.purpose, Write: a.write, Replaces: a.replaces, Timeout: m.queue.timeout})
+	m.out.add(Send{Request: m.requests, Store: a.store, Name: a.name, Purpose: a.purpose, Write: a.write, Replaces: a.replaces, Timeout: m.timeoutOf(a)})
+}
+
+// timeoutOf is how long a request may take. One for a lock takes no longer than its own election's timing allows: one renewal may get no answer.
+func (m *Member) timeoutOf(a asked) time.Duration {
+	if a.contest == nil {
+		return m.queue.timeout
+	}
+	return min(m.queue.timeout, WriteTimeout(a.contest.election.Timing))
 }
 
 // answered handles the answer to a request.

@@ -289,10 +289,10 @@ var driverRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestWhoEndsTheWaitForAStore",
 	},
 	{
-		name: "writes/reads-are-not-heeded", rule: "a read that the store throttles holds up the requests of all elections",
+		name: "writes/reads-are-not-heeded", rule: "a read that the store throttles holds up the requests of all elections whose locks are there",
 		file: "pkg/election/internal/member/queue.go",
-		old:  "	case after > 0:\n		q.heldAt",
-		new:  "	case after > 0 && q.heldAt != 0:\n		q.heldAt",
+		old:  "	case after > 0:\n",
+		new:  "	case after > 0 && l.heldAt != 0:\n",
 		pkg:  "pkg/election/internal/member", test: "TestWhoEndsTheWaitForAStore",
 	},
 	{

@@ -44,8 +44,8 @@ func (w *world) livenessBound() time.Duration {
 // duration, and then for the claim, until such an elector has certainly stopped.
 func (w *world) strangersWait() time.Duration {
 	l := &w.judge.liveness
-	for _, d := range l.foreign {
-		if d > 0 {
+	for lock, d := range l.foreign {
+		if d > 0 && !w.judge.forgotten(lock) {
 			l.strangers = max(l.strangers, 2*w.timing.LeaseDuration+d+machine.Foreigners{}.StopsAfter(0, d))
 		}
 	}
@@ -54,19 +54,35 @@ func (w *world) strangersWait() time.Duration {
 
 // said notes how long the elector that is not ours may hold the lock of that name, by the record that is stored now.
 // The duration may be that of a claim of ours over which a stranger wrote a foreign name, or whose mark it removed. A member
-// remembers it until a living member of ours holds the lock, even if the lock is deleted and made anew.
+// remembers it until it sees that a living member of ours holds the lock, even if the lock is deleted and made anew.
 func (j *judge) said(lock string, r *record.Record) {
-	switch l := &j.liveness; {
-	case r == nil:
+	l := &j.liveness
+	if j.forgotten(lock) {
+		l.foreign[lock] = 0
+	}
+	ours := r != nil && held(r) && j.lives(r.Holder)
+	switch {
+	case !ours:
+		delete(l.heldSince, lock)
+	case l.heldSince[lock] == 0:
+		l.heldSince[lock] = j.w.now
+	}
+	switch {
+	case r == nil, ours && r.Claim == nil:
 	case r.Holder != "" && !record.OurForm(r.Holder):
 		l.foreign[lock] = max(l.foreign[lock], r.Duration)
 	case r.Holder != "" && r.Mark == nil && r.Claim != nil && r.Duration <= record.MaxLeaseDuration: // a stranger removed the claim's mark
 		l.foreign[lock] = max(l.foreign[lock], r.Duration)
 	case r.Claim != nil:
 		l.foreign[lock] = max(l.foreign[lock], r.Claim.Duration)
-	case held(r) && j.lives(r.Holder):
-		l.foreign[lock] = 0
 	}
+}
+
+// forgotten says whether all members have certainly seen that living members of ours held the lock for long: what came back sooner may have
+// come while some of them were cut off.
+func (j *judge) forgotten(lock string) bool {
+	since, is := j.liveness.heldSince[lock]
+	return is && time.Duration(j.w.now-since) > 2*j.w.timing.LeaseDuration
 }
 
 // lives says whether the incarnation with that identity goes on.
@@ -128,6 +144,8 @@ type liveness struct {
 	strangers time.Duration
 	// foreign is what said has noted of each lock; in a migration an election has two.
 	foreign map[string]time.Duration
+	// heldSince says since when living members of ours have held a lock.
+	heldSince map[string]int64
 	// ledAt is when each election last had a leader; at first, when faults ended.
 	ledAt []int64
 	// better says since when each election's leader has seen a member to drain for.
@@ -142,7 +160,7 @@ type betterSince struct {
 }
 
 func newLiveness(elections int) liveness {
-	return liveness{foreign: map[string]time.Duration{}, ledAt: make([]int64, elections), better: make([]betterSince, elections), terms: make([]int, elections)}
+	return liveness{foreign: map[string]time.Duration{}, heldSince: map[string]int64{}, ledAt: make([]int64, elections), better: make([]betterSince, elections), terms: make([]int, elections)}
 }
 
 func (j *judge) becalmed() {

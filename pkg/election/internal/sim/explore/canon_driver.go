@@ -132,17 +132,17 @@ var driverFields = map[string]string{
 	"stream.absences":     "", // no election is added later
 	"stream.newest":       "order, of the lock's",
 
-	"queue.timeout":   "",
-	"queue.limit":     "", // beyond what happens in a tick
-	"queue.heldAt":    "", // nobody is throttled here
-	"queue.heldUntil": "",
-	"queue.probeAt":   "",
-	"queue.lanes":     "that nothing waits",
+	"queue.timeout": "",
+	"queue.limit":   "", // beyond what happens in a tick
+	"queue.lanes":   "that nothing waits",
 
-	"lane.store":  "",
-	"lane.busy":   "the requests of the process",
-	"lane.mute":   "", // nothing waits
-	"lane.queues": "that nothing waits",
+	"lane.store":     "",
+	"lane.heldAt":    "", // nobody is throttled here
+	"lane.heldUntil": "",
+	"lane.probeAt":   "",
+	"lane.busy":      "the requests of the process",
+	"lane.mute":      "", // nothing waits
+	"lane.queues":    "that nothing waits",
 
 	"sight.dimSince": "since a lease",
 	"sight.seenAt":   "where it is later than the last beat would last",

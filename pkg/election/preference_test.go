@@ -210,3 +210,38 @@ func TestOtherWordsLeaveTheLockToNobody(t *testing.T) {
 		g.end(other, third)
 	})
 }
+
+// TestMembersComeInOrderOnceTakeoversAreAllowed checks that a lock whose holder died while nobody took locks goes to whom it would have gone
+// to, also if another member hears first that locks may be taken again.
+func TestMembersComeInOrderOnceTakeoversAreAllowed(t *testing.T) {
+	for _, renewal := range []record.Renewal{record.RenewalRecord, record.RenewalSession} {
+		inBubble(t, func(t *testing.T) {
+			g := newGroup(t, "a")
+			g.renewal = func(string, string) record.Renewal { return renewal }
+			m1 := g.join("m1", "canary", canary)
+			after(30 * time.Second)
+			m3, m2 := g.join("m3", "stable", canary), g.join("m2", "canary", canary)
+			after(time.Minute)
+			g.wantLeader("a", m1, m1, m2, m3)
+			word := canary
+			word.Paused, word.NoTakeover = true, true
+			for _, m := range []*member{m1, m2, m3} {
+				m.prefs.values <- word
+			}
+			after(time.Second)
+			mend := shut(m1.store, all...)
+			m1.stop()
+			after(time.Minute)
+			<-m1.done
+			m3.prefs.values <- canary
+			after(election.Default().NominateDelay / 2)
+			m2.prefs.values <- canary
+			m2.leadsSoon(t)
+			if n := m3.status["a"].Cycle(); n != 0 {
+				t.Errorf("renewed by the %s: the member that comes last led %d times", renewal, n)
+			}
+			mend()
+			g.end(m2, m3)
+		})
+	}
+}

@@ -63,7 +63,8 @@ type Remover interface {
 type NameWatcher interface {
 	Store
 	// WatchNames is Watch for the named objects only; a list lacks all others. It keeps
-	// the order of the store for each object, not between them.
+	// the order of the store for each object, not between them. If the store denies some of the names, the watch may go on with
+	// the others: then the list says which it denied.
 	WatchNames(ctx context.Context, names []string, deliver func(Event)) error
 }
 
@@ -84,7 +85,9 @@ type Event struct {
 	// List is everything that is stored, and Revision the store's revision of that list.
 	List     []Entry
 	Revision uint64
-	// Err is why the stream broke, wrapping a sentinel.
+	// Denied are the names that the store denies a watch by names, in order: the list, and the changes after it, say nothing of them.
+	Denied []string
+	// Err is why the stream broke, or why the store denies names. It wraps a sentinel.
 	Err error
 }
 
@@ -96,7 +99,7 @@ const (
 	Changed EventKind = iota + 1
 	// Listing: a consistent list is about to be requested.
 	Listing
-	// Listed: the list has come. It replaces all that was known; an object that it lacks is absent.
+	// Listed: the list has come. It replaces all that was known; an object that it lacks is absent, unless it is Denied.
 	Listed
 	// Resumed: a stream is open and will show every change from here on.
 	Resumed

@@ -118,25 +118,25 @@ func (f *follower) takeOne(e shown) (news bool) {
 	case lock.Progressed:
 		p.heard = time.Now()
 	}
-	switch e.Kind {
-	case lock.Listed:
+	denied := p.denied != "" && errors.Is(e.Err, lock.ErrDenied)
+	switch {
+	case denied:
+		clear(p.known)
+		was := p.refused
+		p.listed, p.refused = false, true
+		return !was
+	case e.Kind == lock.Listed:
 		clear(p.known)
 		p.listed, p.refused = true, false
 		for _, entry := range e.List {
 			p.known[entry.Name] = entry
 		}
-	case lock.Changed:
+	case e.Kind == lock.Changed:
 		p.known[e.Entry.Name] = e.Entry
 		if e.Entry.Absent() {
 			delete(p.known, e.Entry.Name)
 		}
-	case lock.Broken:
-		if p.denied != "" && errors.Is(e.Err, lock.ErrDenied) {
-			clear(p.known)
-			was := p.refused
-			p.listed, p.refused = false, true
-			return !was
-		}
+	case e.Kind == lock.Broken:
 		f.trouble = e.Err
 	default:
 		return false

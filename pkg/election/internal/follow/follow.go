@@ -21,12 +21,21 @@ var ErrExpired = errors.New("revision expired")
 
 // Source is a store as Run needs it.
 type Source interface {
-	// List returns all objects by a consistent read, and its revision. If it reads them in pieces, it calls
+	// List returns all objects by a consistent read. If it reads them in pieces, it calls
 	// goesOn after each piece that others follow.
-	List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error)
+	List(ctx context.Context, goesOn func()) (List, error)
 	// Open starts a stream of the changes after the revision. The error, like that of
 	// Stream.Next, wraps ErrExpired if only a new list helps.
 	Open(ctx context.Context, after uint64) (Stream, error)
+}
+
+// List is what a list shows: the objects, and the revision of the store. Denied are the names that the store denies, in order, of which the
+// list and the streams after it say nothing, and Why is how it denies them.
+type List struct {
+	Entries  []lock.Entry
+	Revision uint64
+	Denied   []string
+	Why      error
 }
 
 // Stream shows changes in the order of the store.
@@ -164,7 +173,7 @@ func (f *follower) list(ctx context.Context) error {
 	listing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	impatient := f.hurry(cancel)
-	entries, revision, err := f.source.List(listing, func() {
+	list, err := f.source.List(listing, func() {
 		if impatient.Reset(f.patience) { // else it is too late
 			f.deliver(lock.Event{Kind: lock.Progressed})
 		}
@@ -176,8 +185,8 @@ func (f *follower) list(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	f.at, f.listed = revision, true
-	f.deliver(lock.Event{Kind: lock.Listed, List: entries, Revision: revision})
+	f.at, f.listed = list.Revision, true
+	f.deliver(lock.Event{Kind: lock.Listed, List: list.Entries, Revision: list.Revision, Denied: list.Denied, Err: list.Why})
 	return nil
 }
 

@@ -40,15 +40,15 @@ func (s *script) take(ctx context.Context) (step, error) {
 	return st, nil
 }
 
-func (s *script) List(ctx context.Context, _ func()) ([]lock.Entry, uint64, error) {
+func (s *script) List(ctx context.Context, _ func()) (follow.List, error) {
 	st, err := s.take(ctx)
 	if err != nil {
-		return nil, 0, err
+		return follow.List{}, err
 	}
 	if !st.list {
-		return nil, 0, errors.New("unexpected list")
+		return follow.List{}, errors.New("unexpected list")
 	}
-	return nil, st.revision, st.err
+	return follow.List{Revision: st.revision}, st.err
 }
 
 func (s *script) Open(ctx context.Context, after uint64) (follow.Stream, error) {
@@ -109,16 +109,16 @@ type pieces struct {
 	each time.Duration
 }
 
-func (p *pieces) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error) {
+func (p *pieces) List(ctx context.Context, goesOn func()) (follow.List, error) {
 	for range 3 {
 		select {
 		case <-clock.NewTimer(p.each).C:
 			goesOn()
 		case <-ctx.Done():
-			return nil, 0, context.Cause(ctx)
+			return follow.List{}, context.Cause(ctx)
 		}
 	}
-	return nil, 7, nil
+	return follow.List{Revision: 7}, nil
 }
 
 // TestListInPieces checks that Run waits for a list, however long it takes, as long as each piece comes in
@@ -258,6 +258,9 @@ func line(at time.Duration, e lock.Event) string {
 		s += fmt.Sprintf(" %d", e.Entry.Version.Revision)
 	case lock.Listed, lock.Progressed:
 		s += fmt.Sprintf(" %d", e.Revision)
+		if len(e.Denied) > 0 {
+			s += fmt.Sprintf(" without %v (%v)", e.Denied, e.Err)
+		}
 	case lock.Broken:
 		s += " " + e.Err.Error()
 	}

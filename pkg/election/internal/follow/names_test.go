@@ -26,6 +26,9 @@ type shelf struct {
 	revision uint64
 	gone     map[string]bool
 	drift    bool
+	// denies says which calls the store denies, at so long after the begin; nil for none.
+	denies func(call string, at time.Duration) bool
+	begun  time.Time
 	// streams are the successive streams of each name.
 	streams map[string][]step
 	open    int
@@ -40,6 +43,9 @@ type shelf struct {
 
 func (s *shelf) ListName(_ context.Context, name string, at uint64) ([]lock.Entry, uint64, error) {
 	s.asked = append(s.asked, fmt.Sprintf("list %s %d", name, at))
+	if s.denied("list " + name) {
+		return nil, 0, fmt.Errorf("%s: %w", name, lock.ErrDenied)
+	}
 	if s.gone[name] {
 		delete(s.gone, name)
 		return nil, 0, errExpired
@@ -51,6 +57,10 @@ func (s *shelf) ListName(_ context.Context, name string, at uint64) ([]lock.Entr
 		at++
 	}
 	return []lock.Entry{{Name: name, Version: record.Version{UID: "u", Revision: at - 1}}}, at, nil
+}
+
+func (s *shelf) denied(call string) bool {
+	return s.denies != nil && s.denies(call, time.Since(s.begun))
 }
 
 func (s *shelf) OpenName(ctx context.Context, name string, after uint64) (follow.Stream, error) {
@@ -68,6 +78,9 @@ func (s *shelf) OpenName(ctx context.Context, name string, after uint64) (follow
 		}
 	}
 	s.asked = append(s.asked, fmt.Sprintf("watch %s %d", name, after))
+	if s.denied("watch " + name) {
+		return nil, fmt.Errorf("%s: %w", name, lock.ErrDenied)
+	}
 	st := step{lives: 24 * time.Hour}
 	if left := s.streams[name]; len(left) > 0 {
 		st, s.streams[name] = left[0], left[1:]
@@ -119,6 +132,7 @@ func run(t *testing.T, s *shelf, names ...string) (shown []string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		start := time.Now()
+		s.begun = start
 		follow.Run(ctx, follow.Names(s, names), follow.DefaultPace(), func(e lock.Event) {
 			at := time.Since(start)
 			l := line(at, e)
@@ -238,11 +252,70 @@ func TestManyNamesOnASlowStore(t *testing.T) {
 	}
 }
 
+// TestDeniedNames checks that a name that the store denies holds up no other, and is shown once the store permits it. Each line is what the
+// watch shows, after so many milliseconds.
+func TestDeniedNames(t *testing.T) {
+	second := time.Second
+	lives := func(lives time.Duration) map[string][]step {
+		return map[string][]step{"a": {{lives: lives, err: lock.ErrEnded}}, "b": {{lives: lives, err: lock.ErrEnded}}}
+	}
+	until := func(of string, from, till time.Duration) func(string, time.Duration) bool {
+		return func(call string, at time.Duration) bool {
+			return strings.HasSuffix(call, of) && at >= from && at < till
+		}
+	}
+	for what, c := range map[string]struct {
+		shelf *shelf
+		shown []string
+	}{
+		"from the beginning": {
+			&shelf{revision: 4, denies: until("b", 0, 25*second)},
+			[]string{
+				"0 listing", "0 listed 5 without [b] (b: denied)", "0 resumed",
+				"30000 broken revision expired: the watch lasted as long as it was to: b is not denied any more", "30000 listing", "30000 listed 7", "30000 resumed",
+			},
+		},
+		"the first of them": {
+			&shelf{revision: 4, denies: until("a", 0, 5*second)},
+			[]string{
+				"0 listing", "0 listed 5 without [a] (a: denied)", "0 resumed",
+				"10000 broken revision expired: the watch lasted as long as it was to: a is not denied any more", "10000 listing", "10000 listed 7", "10000 resumed",
+			},
+		},
+		"later": {
+			&shelf{revision: 4, denies: until("b", second, 85*second), streams: lives(time.Minute)},
+			[]string{
+				"0 listing", "0 listed 5", "0 resumed", "60000 broken the watch lasted as long as it was to",
+				"60000 broken revision expired: b: denied", "60100 listing", "60100 listed 6 without [b] (b: denied)", "60100 resumed",
+				"90100 broken revision expired: the watch lasted as long as it was to: b is not denied any more", "90100 listing", "90100 listed 8", "90100 resumed",
+			},
+		},
+		"its stream alone": {
+			&shelf{revision: 4, denies: until("watch b", 0, 15*second)},
+			[]string{
+				"0 listing", "0 listed 5", "0 broken revision expired: b: denied", "0 listing", "0 listed 6 without [b] (b: denied)", "0 resumed",
+				"20000 broken revision expired: the watch lasted as long as it was to: b is not denied any more", "20000 listing", "20000 listed 9", "20000 resumed",
+			},
+		},
+		"all of them": {
+			&shelf{revision: 4, denies: until("", 0, second/20)},
+			[]string{"0 listing", "0 broken a: denied", "0 listing", "0 broken a: denied", "100 listing", "100 listed 5", "100 resumed"},
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			shown := slices.DeleteFunc(run(t, c.shelf, "a", "b"), func(l string) bool { return strings.Contains(l, "progressed") })
+			if !slices.Equal(shown, c.shown) {
+				t.Errorf("shown %s\nwant  %s", strings.Join(shown, ", "), strings.Join(c.shown, ", "))
+			}
+		})
+	}
+}
+
 // TestNamesDrift checks that a list fails if the store answers at another revision than requested: the list
 // would not be consistent.
 func TestNamesDrift(t *testing.T) {
 	s := &shelf{revision: 4, drift: true}
-	if _, _, err := follow.Names(s, []string{"a", "b"}).List(t.Context(), func() {}); !errors.Is(err, lock.ErrUnknown) {
+	if _, err := follow.Names(s, []string{"a", "b"}).List(t.Context(), func() {}); !errors.Is(err, lock.ErrUnknown) {
 		t.Errorf("got %v", err)
 	}
 }

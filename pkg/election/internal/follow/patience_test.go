@@ -16,8 +16,8 @@ import (
 // slow is a source with slow answers.
 type slow struct{ list, open time.Duration }
 
-func (s *slow) List(ctx context.Context, _ func()) ([]lock.Entry, uint64, error) {
-	return nil, 5, pass(ctx, &s.list)
+func (s *slow) List(ctx context.Context, _ func()) (follow.List, error) {
+	return follow.List{Revision: 5}, pass(ctx, &s.list)
 }
 
 func (s *slow) Open(ctx context.Context, _ uint64) (follow.Stream, error) {

@@ -69,14 +69,15 @@ func (s *step) follow() {
 	}
 }
 
-// noLongerWithheld counts a lock that nobody was to take as released now, so that whose turn it is has the whole
-// of it (rule no-takeover). It only lengthens waits.
+// noLongerWithheld counts a lock that nobody was to take as released now, or as expired if it has expired, so that whose turn it is has the
+// whole of it (rule no-takeover). It only lengthens waits.
 func (s *step) noLongerWithheld() {
 	if !s.Lock.withheld {
 		return
 	}
 	s.Lock.withheld = false
-	if s.Lock.Owner == Free || s.Lock.Owner == Orphaned {
+	switch s.Lock.Owner {
+	case Free, Orphaned, Other:
 		s.Lock.since = max(s.Lock.since, s.now)
 	}
 }

@@ -178,7 +178,8 @@ func (s *step) freeAt() (record.Instant, bool) {
 		if s.beside(l.Record).Renewal == record.RenewalSession {
 			return 0, false // it lasts for as long as its holder's session does
 		}
-		return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock
+		expired := l.changedAt.Add(s.observer().ObserverWait(l.duration)) // rule observers-clock
+		return max(expired, l.since), true                                // since is later if we were not to take it (noLongerWithheld)
 	case Foreign:
 		// We take a lock from a foreign holder by a claim first (rule claim-and-wait).
 		if l.duration > foreignMaxDuration {

@@ -128,7 +128,7 @@ func TestOnlyASilentWatchIsBegunAnew(t *testing.T) {
 	n.wants(t, "watch [a]")
 	behind := func(want ...string) {
 		t.Helper()
-		n.relist(n.s)
+		n.relist(n.s, "")
 		n.wants(t, want...)
 	}
 	n.shows(lock.Event{Kind: lock.Listing})

@@ -38,6 +38,7 @@ var sharedByClones = map[string]string{
 	"contest.preferred":    "does not change",
 	"Member.out":           "the effects of the last step are the caller's",
 	"Election.MigrateFrom": "does not change",
+	"stream.denied":        "does not change",
 	"Config.Proofs":        "does not change",
 	"Heritage.newest":      "does not change",
 	"Heritage.unshown":     "does not change",
@@ -54,7 +55,7 @@ func everything() *Member {
 	for _, one := range []*contest{outer, c} {
 		m.sendings[one] = []sending{{beat: 1}, {beat: 2}}
 		s := m.streamOf(one.lock.store)
-		s.byLock[one.lock.name] = one
+		s.byLock[one.lock.name], s.denied = one, []string{"x"}
 		s.absences.listed(1, 1)
 		m.timers.set(one, 5)
 	}

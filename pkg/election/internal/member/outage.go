@@ -24,12 +24,18 @@ func (m *Member) broken(s *stream) {
 	m.holdOff(s, func(*contest) time.Duration { return machine.OutageUnbounded })
 }
 
-// whole handles a stream that shows everything again.
+// whole handles a stream that shows everything again but what the store denies.
 func (m *Member) whole(s *stream) {
-	if s.cut {
-		s.cut = false
-		m.holdOff(s, (*contest).firstWrite)
+	if !s.cut {
+		return
 	}
+	s.cut = false
+	m.holdOff(s, func(c *contest) time.Duration {
+		if s.denies(c.lock.name) {
+			return machine.OutageUnbounded
+		}
+		return c.firstWrite()
+	})
 }
 
 // firstWrite is the time that a holder gets for its first write after an outage: to the lock, or

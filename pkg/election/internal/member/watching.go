@@ -41,8 +41,9 @@ type stream struct {
 	heardAt record.Instant
 	// listPatience is how long to wait for a list, set once we gave up on one; else zero.
 	listPatience time.Duration
-	// cut: the watch broke, and has not shown anything since.
-	cut bool
+	// cut: the watch broke, and has not shown anything since. denied are the names that the store denies the watch, in order.
+	cut    bool
+	denied []string
 	// absences says which locks the stream has shown absent all the time.
 	absences absences
 	// newest is the newest revision of the store that this member saw, in the stream or in an answer.
@@ -176,7 +177,10 @@ func (m *Member) tendStream() {
 
 // relist begins a stream anew that is behind what we know of a lock: it may be silent, and shows no beats of ours by which
 // tendStream would notice that. A stream that is known to be broken begins anew by itself.
-func (m *Member) relist(s *stream) {
+func (m *Member) relist(s *stream, name string) {
+	if s.denies(name) {
+		return // the watch asks for it again
+	}
 	if !m.carriesSessions(s) && s.watch != 0 && !s.listing && !s.cut {
 		m.begin(s)
 	}
@@ -212,6 +216,12 @@ func (s *stream) shows(name string) bool {
 	return found
 }
 
+// denies says whether the store denies the watch this name, so that the watch says nothing of it.
+func (s *stream) denies(name string) bool {
+	_, found := slices.BinarySearch(s.denied, name)
+	return found
+}
+
 // ended handles the end of a stream's watch.
 func (m *Member) ended(s *stream, err error) {
 	s.watch = 0
@@ -239,7 +249,8 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		s.listSent, s.listing, s.listAfter = at, true, m.newestOf(s.store)
 	case lock.Listed:
 		s.listing = false
-		m.trouble.noteWatch(s.store, nil)
+		s.cut, s.denied = s.cut || len(e.Denied) > 0, e.Denied
+		m.trouble.noteWatch(s.store, e.Err)
 		m.whole(s)
 		s.absences.listed(m.now, e.Revision)
 		if e.Revision < s.listAfter { // contests that were added since do not notice
@@ -250,7 +261,9 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 			s.beginAt = s.begunAt.Add(leastBetweenLists)
 		}
 	case lock.Resumed:
-		m.trouble.noteWatch(s.store, nil)
+		if len(s.denied) == 0 {
+			m.trouble.noteWatch(s.store, nil)
+		}
 		m.whole(s)
 	case lock.Broken:
 		if !errors.Is(e.Err, lock.ErrEnded) {
@@ -289,7 +302,7 @@ func (m *Member) listed(s *stream, e lock.Event) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.byLock)) {
-		if !seen[name] && s.shows(name) {
+		if !seen[name] && s.shows(name) && !s.denies(name) {
 			m.shown(s, lock.Entry{Name: name, Version: record.Version{Revision: e.Revision}}, machine.List)
 		}
 	}

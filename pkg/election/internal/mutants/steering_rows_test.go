@@ -86,6 +86,13 @@ var steeringRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestNobodyTakesMeanwhile",
 	},
 	{
+		name: "steering/place-without-its-turn", rule: "no-takeover: once the word ends, members come in their order to a lock that expired meanwhile",
+		file: "pkg/election/internal/machine/follow.go",
+		old:  "	case Free, Orphaned, Other:",
+		new:  "	case Free, Orphaned:",
+		pkg:  "pkg/election", test: "TestMembersComeInOrderOnceTakeoversAreAllowed",
+	},
+	{
 		name: "steering/nominee-without-its-turn", rule: "no-takeover: once the word ends, the nominee has its turn",
 		file: "pkg/election/internal/machine/follow.go",
 		old:  "	s.noLongerWithheld()\n",

@@ -16,7 +16,7 @@ var streamRows = []row{
 	listing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	impatient := f.hurry(cancel)
-	entries, revision, err := f.source.List(listing, func() {
+	list, err := f.source.List(listing, func() {
 		if impatient.Reset(f.patience) { // else it is too late
 			f.deliver(lock.Event{Kind: lock.Progressed})
 		}
@@ -25,7 +25,7 @@ var streamRows = []row{
 		new: `	listing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	impatient := f.hurry(cancel)
-	entries, revision, err := f.source.List(listing, func() {
+	list, err := f.source.List(listing, func() {
 		if impatient.Reset(f.patience) { // else it is too late
 			f.deliver(lock.Event{Kind: lock.Progressed})
 		}

@@ -44,6 +44,7 @@ const (
 	SessionDenied
 	OperatorSpoke
 	HolderRobbed
+	NameDenied
 
 	// Fates of single requests.
 	RequestLost

@@ -3,6 +3,8 @@ package sim
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/primacy-dev/primacy/pkg/election/lock"
 )
 
 // denials are writes of one lock that do not go through, while all other requests do: the store refuses them, since members lack a
@@ -152,4 +154,33 @@ func (d *denials) lasts(e int, till int64) bool {
 		}
 	}
 	return false
+}
+
+// deny picks the name that the store denies to a stream of several names, now and then, and how it does that.
+func (s *stream) deny() (denied []string, why error) {
+	w := s.world()
+	s.denied, s.lists = "", s.lists+1
+	if w.calm || len(s.names) < 2 || w.denying.IntN(4) > 0 {
+		return nil, nil
+	}
+	s.denied = s.names[w.denying.IntN(len(s.names))]
+	w.cov.saw(NameDenied)
+	s.permitIn(min(upTo(w.denying, 3*w.timing.LeaseDuration), time.Duration(w.calmAt-w.now)), s.lists)
+	return []string{s.denied}, lock.ErrDenied
+}
+
+// permitIn ends the denial after d, unless the stream has started over with a list. Then it starts over.
+func (s *stream) permitIn(d time.Duration, lists int) {
+	w := s.world()
+	w.after(d, func() {
+		switch {
+		case s.gone() || s.lists != lists:
+		case !s.open:
+			s.permitIn(w.timeout, lists)
+		default:
+			s.open, s.brokenAt = false, s.cursor
+			s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrEnded})
+			s.anew()
+		}
+	})
 }

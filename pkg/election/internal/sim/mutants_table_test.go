@@ -59,8 +59,8 @@ var rows = []mutant{
 	},
 	{
 		name: "expiry-by-own-configuration", rule: "observers-clock", file: "internal/machine/lock.go",
-		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock",
-		new: "return l.changedAt.Add(t.ObserverWait(t.LeaseDuration)), true",
+		old: "expired := l.changedAt.Add(s.observer().ObserverWait(l.duration)) // rule observers-clock",
+		new: "expired := l.changedAt.Add(t.ObserverWait(t.LeaseDuration))",
 	},
 	{
 		name: "duration-from-the-plain-field", rule: "observers-clock", file: "internal/machine/observe.go",
@@ -109,8 +109,8 @@ var rows = []mutant{
 	},
 	{
 		name: "takes-a-live-lock", rule: "living-terms-stay", file: "internal/machine/lock.go",
-		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock",
-		new: "return l.changedAt, true",
+		old: "expired := l.changedAt.Add(s.observer().ObserverWait(l.duration)) // rule observers-clock",
+		new: "expired := l.changedAt",
 	},
 	{
 		name: "drains-for-another-preference", rule: "living-terms-stay", file: "internal/machine/candidates.go",
@@ -386,8 +386,13 @@ var rows = []mutant{
 	},
 	{
 		name: "absence-is-not-seen", rule: "newer-by-version", file: "internal/member/watching.go",
-		old: "		if !seen[name] && s.shows(name) {",
+		old: "		if !seen[name] && s.shows(name) && !s.denies(name) {",
 		new: "		if false {",
+	},
+	{
+		name: "what-is-denied-is-absent", rule: "newer-by-version", file: "internal/member/watching.go", class: Moves,
+		old: " && !s.denies(name) {",
+		new: " {",
 	},
 	{
 		name: "no-time-for-the-last-work", rule: "open-until-a-no", file: "internal/member/outage.go", class: Outages,

@@ -14,8 +14,11 @@ type stream struct {
 	i     *incarnation
 	watch uint64
 	// apart: the stream shows those of its names that are stored apart; else it shows all other objects.
-	apart   bool
-	names   []string
+	apart bool
+	names []string
+	// denied is the one of the names that the store denies; empty if it denies none. lists counts the lists.
+	denied  string
+	lists   int
 	cursor  int
 	open    bool
 	ended   bool
@@ -39,7 +42,7 @@ func (s *stream) world() *world { return s.i.p.h.w }
 
 // of says whether the stream shows the object.
 func (s *stream) of(e lock.Entry) bool {
-	return s.world().apart[e.Name] == s.apart && (!s.apart || slices.Contains(s.names, e.Name))
+	return s.world().apart[e.Name] == s.apart && (!s.apart || slices.Contains(s.names, e.Name) && e.Name != s.denied)
 }
 
 // kick schedules the next change, which is shown after a latency.
@@ -122,7 +125,7 @@ func (s *stream) taken(e lock.Event) {
 	case lock.Listed:
 		entries = e.List
 		for _, m := range s.i.contests {
-			if m != nil && w.apart[m.name] == s.apart && !slices.ContainsFunc(e.List, func(o lock.Entry) bool { return o.Name == m.name }) {
+			if m != nil && w.apart[m.name] == s.apart && !slices.Contains(e.Denied, m.name) && !slices.ContainsFunc(e.List, func(o lock.Entry) bool { return o.Name == m.name }) {
 				m.listed(lock.Entry{Version: record.Version{Revision: e.Revision}})
 			}
 		}
@@ -211,6 +214,7 @@ func (s *stream) list() {
 	}
 	w.after(h.link.latency(), func() {
 		list := lock.Event{Kind: lock.Listed, Revision: w.store.revision}
+		list.Denied, list.Err = s.deny()
 		for _, e := range w.store.objects {
 			if s.of(e) {
 				list.List = append(list.List, e)

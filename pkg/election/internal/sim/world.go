@@ -65,6 +65,8 @@ type world struct {
 	ambushed []bool
 	// robber draws what ambushes do in the class PutBack.
 	robber *rand.Rand
+	// denying draws which names the store denies to watches.
+	denying *rand.Rand
 	// calmAt is when faults end, endAt when the run ends.
 	calmAt, endAt int64
 	calm          bool
@@ -144,6 +146,7 @@ func newWorld(seed uint64, o Options) *world {
 	w.calmAt = 8*lease + w.rng.Int64N(16*lease)
 	w.ambushed = make([]bool, len(w.elections))
 	w.robber = rand.New(rand.NewPCG(seed, 0x2127599bf4325c37))
+	w.denying = rand.New(rand.NewPCG(seed, 0x94d049bb133111eb))
 	w.judge = newJudge(w)
 	w.store.stamp, w.store.changed = w.wall, w.changed
 	for n := range 2 + w.rng.IntN(3) {

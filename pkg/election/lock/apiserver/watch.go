@@ -78,16 +78,16 @@ func (s *Objects[O]) source() source[O] {
 }
 
 // List implements follow.Source: a list without resourceVersion, which is consistent.
-func (s source[O]) List(ctx context.Context, goesOn func()) ([]lock.Entry, uint64, error) {
+func (s source[O]) List(ctx context.Context, goesOn func()) (follow.List, error) {
 	entries, at, err := s.list(ctx, s.PageSize, goesOn)
 	if isExpired(err) {
 		// The revision of the first page expired meanwhile. Read the list in one page: that cannot expire.
 		entries, at, err = s.list(ctx, 0, goesOn)
 	}
 	if err != nil {
-		return nil, 0, s.readError(err)
+		return follow.List{}, s.readError(err)
 	}
-	return entries, at, nil
+	return follow.List{Entries: entries, Revision: at}, nil
 }
 
 func (s source[O]) list(ctx context.Context, limit int, goesOn func()) ([]lock.Entry, uint64, error) {

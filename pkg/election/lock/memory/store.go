@@ -96,17 +96,16 @@ func (s *Store) CutWatches() {
 
 type source struct{ s *Store }
 
-func (src source) List(ctx context.Context, _ func()) ([]lock.Entry, uint64, error) {
-	var entries []lock.Entry
-	var revision uint64
+func (src source) List(ctx context.Context, _ func()) (follow.List, error) {
+	var out follow.List
 	err := src.s.do(ctx, Call{Op: List}, func() error {
-		entries, revision = src.s.realm.List()
+		out.Entries, out.Revision = src.s.realm.List()
 		return nil
 	})
 	if err != nil {
-		return nil, 0, err
+		return follow.List{}, err
 	}
-	return entries, revision, nil
+	return out, nil
 }
 
 func (src source) Open(ctx context.Context, after uint64) (follow.Stream, error) {

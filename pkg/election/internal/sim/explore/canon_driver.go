@@ -129,6 +129,7 @@ var driverFields = map[string]string{
 	"stream.heardAt":      "by when it must be heard of: streamNext",
 	"stream.listPatience": "plain",
 	"stream.cut":          "plain",
+	"stream.denied":       "", // no watch goes by names here
 	"stream.absences":     "", // no election is added later
 	"stream.newest":       "order, of the lock's",
 

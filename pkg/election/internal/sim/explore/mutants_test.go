@@ -35,12 +35,12 @@ var rows = []mutant{
 	},
 	{
 		name: "takes a live lock", file: "internal/machine/lock.go",
-		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock", new: "return l.changedAt, true",
+		old: "expired := l.changedAt.Add(s.observer().ObserverWait(l.duration)) // rule observers-clock", new: "expired := l.changedAt",
 		world: "none", wrong: "while m",
 	},
 	{
 		name: "expires too early", file: "internal/machine/lock.go",
-		old: "return l.changedAt.Add(s.observer().ObserverWait(l.duration)), true // rule observers-clock", new: "return l.changedAt.Add(l.duration - 2*time.Second), true",
+		old: "expired := l.changedAt.Add(s.observer().ObserverWait(l.duration)) // rule observers-clock", new: "expired := l.changedAt.Add(l.duration - 2*time.Second)",
 		world: "any", wrong: "while m",
 	},
 	{

@@ -60,7 +60,7 @@ func (j *judge) said(lock string, r *record.Record) {
 	if j.forgotten(lock) {
 		l.foreign[lock] = 0
 	}
-	ours := r != nil && held(r) && j.lives(r.Holder)
+	ours := held(r) && r.Claim == nil && j.lives(r.Holder)
 	switch {
 	case !ours:
 		delete(l.heldSince, lock)
@@ -68,7 +68,7 @@ func (j *judge) said(lock string, r *record.Record) {
 		l.heldSince[lock] = j.w.now
 	}
 	switch {
-	case r == nil, ours && r.Claim == nil:
+	case r == nil, ours:
 	case r.Holder != "" && !record.OurForm(r.Holder):
 		l.foreign[lock] = max(l.foreign[lock], r.Duration)
 	case r.Holder != "" && r.Mark == nil && r.Claim != nil && r.Duration <= record.MaxLeaseDuration: // a stranger removed the claim's mark

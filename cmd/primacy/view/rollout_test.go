@@ -76,21 +76,21 @@ func scenes() map[string]scene {
 		"moving": {
 			plan: step(2, rollout.Progressing, rollout.Reach{Names: []string{"dns", "ingress"}}, func(s *rollout.Status) {
 				s.Moved, s.Moving = 1, []rollout.Moving{{Election: "dns", Since: rollout.At(now.Add(-2 * time.Second))}}
-				s.Message = "waiting for 1 election to be the canary's: dns"
+				s.Message = "step 2 of 6: 1 on their way, 0 wait for their turn, 0 without a ready member of 1-10-0"
 			}),
 			report: moving,
 			events: []string{"11:58:30 step 2 of 6: setWeight 25", "12:00:00 dns: released, left to new-0"},
 		},
 		"paused": {
 			plan: step(3, rollout.Paused, rollout.Reach{Names: []string{"dns", "ingress"}}, func(s *rollout.Status) {
-				s.Moved, s.Message = 2, "paused until 12:08:30"
+				s.Moved, s.Message = 2, "step 3 of 6: pause until 2026-11-20T12:08:30Z"
 			}),
 			report: group("ingress", "dns"),
 			events: []string{"11:58:30 step 3 of 6: pause 10m", "11:58:30 Paused"},
 		},
 		"rolled-back": {
 			plan: step(5, rollout.RolledBack, rollout.Reach{}, func(s *rollout.Status) {
-				s.Message = "rolled back: 1 failure, and 0 are tolerated"
+				s.Message = "step 5 of 6: rolled back: runners, dns, " + new0 + ": its runners failed"
 				s.Failures = []rollout.Failure{{Check: "runners", Election: "dns", Member: new0, What: "its runners failed", At: rollout.At(now.Add(-20 * time.Second))}}
 			}),
 			report: failed,

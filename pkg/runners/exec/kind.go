@@ -23,7 +23,7 @@ import (
 type block struct {
 	// The program and its arguments, as a list. There is no shell. A program's name that begins with a slash is used as it stands; any other name with a slash is relative to `dir`; a name without a slash is looked up in Primacy's `PATH`.
 	Command []string `yaml:"command" strict:"required" min:"1"`
-	// The time between SIGTERM and SIGKILL. At most the election's.
+	// The time between SIGTERM and SIGKILL. At most the election's, of which a fifth, at most 0.5 s, is kept for dying.
 	StopGrace time.Duration `yaml:"stopGrace" otherwise:"the election's"`
 	// Its working directory.
 	Dir string `yaml:"dir" otherwise:"Primacy's own"`

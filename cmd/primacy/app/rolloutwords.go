@@ -283,9 +283,24 @@ func goesOn(p prospect) string {
 func beginsAnew(p prospect) string {
 	back := p.moving()
 	if p.next.Phase() != rollout.Pending || back == 0 {
-		return goesOn(p)
+		return goesOn(p) + p.standingDown()
 	}
-	return fmt.Sprintf("%s; then the rollout begins anew: %d of %d elections move to %s, step by step", goBack(p), p.toCome()+back, p.movable(), p.shown.Rollout.Canary)
+	return fmt.Sprintf("%s; then the rollout begins anew: %d of %d elections move to %s, step by step%s", goBack(p), p.toCome()+back, p.movable(), p.shown.Rollout.Canary, p.standingDown())
+}
+
+// standingDown warns of members of the canary that still stand down, for nothing that they lack: if their work failed, that counts again.
+func (p prospect) standingDown() string {
+	for _, m := range p.report.Members {
+		if m.Group != p.group || m.State != status.Live || m.Revision != p.shown.Rollout.Canary {
+			continue
+		}
+		for _, name := range m.Standing {
+			if m.Lacks[name] == "" {
+				return fmt.Sprintf("; but %s is not in good standing for %s: if its work failed there, that counts as a failure again (restart it first, or wait until primacy status shows it in good standing)", m.Identity, name)
+			}
+		}
+	}
+	return ""
 }
 
 // passes says that the present step is passed.

@@ -115,19 +115,24 @@ func TestRetrySaysWhatGoesBack(t *testing.T) {
 	led := func(host, revision string) status.Election {
 		return status.Election{Name: "web", Group: "edge", Lock: "web", Kind: status.Lease, State: status.Led, Holder: host + "_00000001", Revision: revision, Location: "local"}
 	}
+	down := member("new", "b")
+	down.Standing = []string{"dns", "web"}
+	down.Lacks = map[string]string{"dns": "its disk"}
 	for what, tt := range map[string]struct {
-		shown rollout.Plan
-		leads status.Election
-		want  string
+		shown  rollout.Plan
+		leads  status.Election
+		canary status.Member
+		want   string
 	}{
-		"the status is unreadable": {edited, led("new", "b"), "1 of 1 elections go back from b to a, at once; then the rollout begins anew: 1 of 1 elections move to b, step by step"},
-		"it was aborted":           {aborted, led("old", "a"), "the rollout goes on: 1 of 1 elections move to b, step by step"},
+		"its work failed":          {aborted, led("old", "a"), down, "the rollout goes on: 1 of 1 elections move to b, step by step; but new_00000001 is not in good standing for web: if its work failed there, that counts as a failure again (restart it first, or wait until primacy status shows it in good standing)"},
+		"the status is unreadable": {edited, led("new", "b"), member("new", "b"), "1 of 1 elections go back from b to a, at once; then the rollout begins anew: 1 of 1 elections move to b, step by step"},
+		"it was aborted":           {aborted, led("old", "a"), member("new", "b"), "the rollout goes on: 1 of 1 elections move to b, step by step"},
 	} {
 		next, err := tt.shown.Retry()
 		if err != nil {
 			t.Fatal(err)
 		}
-		report := status.Report{Elections: []status.Election{tt.leads}, Members: []status.Member{member("new", "b"), member("old", "a")}}
+		report := status.Report{Elections: []status.Election{tt.leads}, Members: []status.Member{tt.canary, member("old", "a")}}
 		if got := theWord("retry").moves(prospect{shown: tt.shown, next: next, report: report, group: "edge"}); got != tt.want {
 			t.Errorf("%s: %q, want %q", what, got, tt.want)
 		}

@@ -234,6 +234,13 @@ var operatorsRows = []row{
 		pkg:  "cmd/primacy/app", test: "TestRetrySaysWhatGoesBack",
 	},
 	{
+		name: "operators/retry-beside-a-failure", rule: "retry says which member of the canary still stands down",
+		file: "cmd/primacy/app/rolloutwords.go",
+		old:  "			if m.Lacks[name] == \"\" {",
+		new:  "			if false {",
+		pkg:  "cmd/primacy/app", test: "TestRetrySaysWhatGoesBack",
+	},
+	{
 		name: "operators/end-by-what-members-saw-before", rule: "no rollout is ended whose canary became the default while a person thought",
 		file: "cmd/primacy/app/rolloutwords.go",
 		old:  "		if w.forbids != nil { // members may see",

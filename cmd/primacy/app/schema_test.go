@@ -113,7 +113,7 @@ func TestSchemaRefusesWhatRegistriesRefuse(t *testing.T) {
 		"lock: {kind: Endpoints}", "priority: {policy: wieght}", "priority: {chain: [preferred, wieght]}",
 		"runners: [{name: w}]", "runners: [{name: w, exce: {command: [a]}}]", "runners: [{name: w, exec: {command: [a]}, func: {kind: demo.heartbeat}}]",
 		"runners: [{name: w, exec: {command: []}}]", "runners: [{name: w, exec: {}}]", "runners: [{name: w, exec: {command: [a], dri: /}}]",
-		"runners: [{name: w, exec: {command: [a], output: {linesPerSecond: 0}}}]", "runners: [{name: w, exec: {command: [a], limits: {memory: 5Mb}}}]",
+		"runners: [{name: w, exec: {command: [a], output: {linesPerSecond: 0}}}]", "runners: [{name: w, exec: {command: [a], output: {bytesPerSecond: 1000000001}}}]", "runners: [{name: w, exec: {command: [a], limits: {memory: 5Mb}}}]",
 		"runners: [{name: w, exec: {command: [a], user: {uid: 1}}}]", "runners: [{name: w, mode: allways, func: {kind: demo.heartbeat}}]",
 		"runners: [{name: w, onExit: again, exec: {command: [a]}}]", "runners: [{name: w, func: {kind: demo.heartbeet}}]", "runners: [{name: w, plugin: {}}]",
 	} {

@@ -3,6 +3,7 @@
 package child
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,4 +103,15 @@ func TestBudgetGoesByItsClock(t *testing.T) {
 			t.Errorf("%d lines are logged after an hour by the clock, want %d", got, 20*burst)
 		}
 	})
+}
+
+// TestHugeRate checks that a rate that nobody checked, and of which a burst would not fit into an int, drops nothing.
+func TestHugeRate(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	l := NewLimited(zap.New(core), NewBudget(Rate{Lines: math.MaxInt, Bytes: math.MaxInt}, clock.Boottime()))
+	say(l, 10)
+	l.Close()
+	if logged, dropped, _, _ := count(logs); logged != 10 || dropped != 0 {
+		t.Errorf("%d lines are logged and %d dropped, want 10 and none", logged, dropped)
+	}
 }

@@ -20,20 +20,27 @@ import (
 // is dropped and counted. After a quiet time ten times as much may come at once, so that the log has the
 // whole trace of a crash.
 type Rate struct {
-	// Lines a second in the long run. More than 0.
-	Lines int `yaml:"linesPerSecond" min:">0"`
-	// Bytes a second in the long run. More than 0.
-	Bytes int `yaml:"bytesPerSecond" min:">0"`
+	// Lines a second in the long run. More than 0, and 1000000000 at most.
+	Lines int `yaml:"linesPerSecond" min:">0" max:"1000000000"`
+	// Bytes a second in the long run. More than 0, and 1000000000 at most.
+	Bytes int `yaml:"bytesPerSecond" min:">0" max:"1000000000"`
 }
 
 // Check reports values that decode but make no sense; node is the block that holds `output`. Set
 // missing fields to DefaultRate's first.
 func (r Rate) Check(node *yaml.Node) (errs strict.Errors) {
 	check := func(field string, n, fallback int) {
-		if n <= 0 {
-			at, _ := strict.Lookup(node, field)
-			errs = append(errs, strict.NewError(at, field, fmt.Sprintf("%d is not more than 0", n), fmt.Sprintf("leave it out to get %d", fallback)))
+		var wrong string
+		switch {
+		case n <= 0:
+			wrong = fmt.Sprintf("%d is not more than 0", n)
+		case n > mostRate:
+			wrong = fmt.Sprintf("%d is more than %d", n, mostRate)
+		default:
+			return
 		}
+		at, _ := strict.Lookup(node, field)
+		errs = append(errs, strict.NewError(at, field, wrong, fmt.Sprintf("leave it out to get %d", fallback)))
 	}
 	check("output.linesPerSecond", r.Lines, DefaultRate.Lines)
 	check("output.bytesPerSecond", r.Bytes, DefaultRate.Bytes)
@@ -45,10 +52,13 @@ var DefaultRate = Rate{Lines: 500, Bytes: 128 << 10}
 
 const (
 	burst = 10
+	// mostRate bounds both fields of a Rate: more than one burst of it must fit into an int.
+	mostRate = 1_000_000_000
 	// refillEvery is the time between refills, and between reports of what was dropped.
 	refillEvery = time.Second
 )
 
+// orDefault returns the rate that applies: nobody need have checked r.
 func (r Rate) orDefault() Rate {
 	if r.Lines <= 0 {
 		r.Lines = DefaultRate.Lines
@@ -56,7 +66,7 @@ func (r Rate) orDefault() Rate {
 	if r.Bytes <= 0 {
 		r.Bytes = DefaultRate.Bytes
 	}
-	return r
+	return Rate{min(r.Lines, mostRate), min(r.Bytes, mostRate)}
 }
 
 // Limited is a log with a bounded rate. A writer never waits, even if the log hangs, and at most one

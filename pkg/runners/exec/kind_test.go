@@ -71,6 +71,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"{command: [a], limits: {threads: 5}}":                                    "exec.limits.threads: unknown field",
 		"{command: [a], output: {linesPerSecond: 0}}":                             "1:57: exec.output.linesPerSecond: 0 is not more than 0",
 		"{command: [a], output: {bytesPerSecond: -1}}":                            "exec.output.bytesPerSecond: -1 is not more than 0",
+		"{command: [a], output: {linesPerSecond: 1000000001}}":                    "1:57: exec.output.linesPerSecond: 1000000001 is more than 1000000000 (leave it out to get 500)",
 		"{command: [a], output: {perSecond: 5}}":                                  "exec.output.perSecond: unknown field",
 		`{command: [a], env: [{name: PRIMACY_TOKEN, value: "1"}]}`:                "exec.env[0].name: PRIMACY_TOKEN is among the names",
 		`{command: [a], env: [{name: A=B, value: c}]}`:                            `exec.env[0].name: "A=B" cannot be`,

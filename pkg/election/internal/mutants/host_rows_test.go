@@ -221,4 +221,18 @@ var hostRows = []row{
 		new:  "	if false {",
 		pkg:  "pkg/election", test: "TestAbortIsCalledOnce",
 	},
+	{
+		name: "host/rate-overflows", rule: "a huge rate of output drops nothing",
+		file: "pkg/runners/child/limited.go",
+		old:  "Rate{min(r.Lines, mostRate), min(r.Bytes, mostRate)}",
+		new:  "r",
+		pkg:  "pkg/runners/child", test: "TestHugeRate",
+	},
+	{
+		name: "host/rate-is-not-checked", rule: "a configuration with a rate of which a burst cannot be counted is refused",
+		file: "pkg/runners/child/limited.go",
+		old:  "		case n > mostRate:",
+		new:  "		case false:",
+		pkg:  "pkg/runners/exec", test: "TestDecodeRefuses",
+	},
 }

@@ -235,4 +235,18 @@ var hostRows = []row{
 		new:  "		case false:",
 		pkg:  "pkg/runners/exec", test: "TestDecodeRefuses",
 	},
+	{
+		name: "host/token-file-hangs", rule: "a request ends with its context though the file of its token does not answer",
+		file: "pkg/election/lock/apiserver/prompt.go",
+		old:  `	case config.BearerTokenFile != "":`,
+		new:  "	case false:",
+		pkg:  "pkg/election/lock/apiserver", test: "TestTokenFileThatHangs",
+	},
+	{
+		name: "host/certificates-hang", rule: "a request does not wait for the file of the server's certificates without a bound",
+		file: "pkg/election/lock/apiserver/prompt.go",
+		old:  `	case config.CAFile != "" && len(config.CAData) == 0:`,
+		new:  "	case false:",
+		pkg:  "pkg/election/lock/apiserver", test: "TestGiver",
+	},
 }

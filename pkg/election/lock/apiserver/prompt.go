@@ -17,7 +17,8 @@ import (
 //	core, err := apiserver.ClientFor(config, corev1.NewForConfigAndClient)
 //
 // client-go alone waits without a bound for the program that gives out the credentials of a kubeconfig: a login that
-// waits for a browser, or a tool of a cloud without a network.
+// waits for a browser, or a tool of a cloud without a network. It waits likewise for the file of a token, or of the
+// server's certificates, which may be on a disk that does not answer.
 func ClientFor[C any](config *rest.Config, typed func(*rest.Config, *http.Client) (C, error)) (c C, err error) {
 	h, err := HTTPClientFor(config)
 	if err != nil {
@@ -32,16 +33,31 @@ func HTTPClientFor(config *rest.Config) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("http client: %w", err)
 	}
-	var giver string
-	switch {
-	case config.ExecProvider != nil:
-		giver = config.ExecProvider.Command
-	case config.AuthProvider != nil:
-		giver = config.AuthProvider.Name
-	default:
+	g := giverOf(config)
+	if g == (giver{}) {
 		return h, nil
 	}
-	return &http.Client{Timeout: h.Timeout, Transport: &prompt{next: h.Transport, giver: giver, slots: make(chan struct{}, mostHeldUp)}}, nil
+	return &http.Client{Timeout: h.Timeout, Transport: &prompt{next: h.Transport, giver: g, slots: make(chan struct{}, mostHeldUp)}}, nil
+}
+
+// giver is what client-go asks or reads anew at some requests, without a bound.
+type giver struct{ name, hint string }
+
+// giverOf returns what gives the credentials of a configuration, or else the server's certificates; the zero giver if
+// client-go has all that it needs.
+func giverOf(config *rest.Config) giver {
+	const program, file = "does it hang, or wait for somebody to log in?", "does its file system answer?"
+	switch {
+	case config.ExecProvider != nil:
+		return giver{config.ExecProvider.Command, program}
+	case config.AuthProvider != nil:
+		return giver{config.AuthProvider.Name, program}
+	case config.BearerTokenFile != "":
+		return giver{config.BearerTokenFile, file}
+	case config.CAFile != "" && len(config.CAData) == 0:
+		return giver{config.CAFile, file}
+	}
+	return giver{}
 }
 
 const (
@@ -56,7 +72,7 @@ const (
 // is left behind sends nothing any more, since its context has ended.
 type prompt struct {
 	next  http.RoundTripper
-	giver string
+	giver giver
 	slots chan struct{}
 }
 
@@ -78,7 +94,7 @@ func (p *prompt) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answered, left := make(chan answer), make(chan struct{})
 	defer close(left)
-	go func() { // left behind, it ends with the program that it waits for
+	go func() { // left behind, it ends with the program or the disk that it waits for
 		response, err := p.next.RoundTrip(r)
 		<-p.slots
 		select {
@@ -106,7 +122,7 @@ func (p *prompt) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // hangs is the error of a request that nobody answered in time. We cannot see which of the two has kept it.
 func (p *prompt) hangs(ctx context.Context) error {
-	return fmt.Errorf("no credentials from %s, or no answer: %w (does it hang, or wait for somebody to log in?)", p.giver, context.Cause(ctx))
+	return fmt.Errorf("no credentials from %s, or no answer: %w (%s)", p.giver.name, context.Cause(ctx), p.giver.hint)
 }
 
 // WrappedRoundTripper lets client-go find the transport beneath.

@@ -11,12 +11,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // TestCredentialsThatHang checks that a request ends with its context while the program that gives out the credentials
@@ -102,8 +105,65 @@ func TestAnswersThatHang(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = (&prompt{next: d, giver: "login", slots: make(chan struct{}, 1)}).RoundTrip(r)
+	_, err = (&prompt{next: d, giver: giver{name: "login"}, slots: make(chan struct{}, 1)}).RoundTrip(r)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no credentials from login, or no answer: ") {
 		t.Errorf("error %v, want one that says that there may be no answer", err)
+	}
+}
+
+// TestTokenFileThatHangs checks that a request ends with its context while the file of the token does not answer, and that
+// its error names the file.
+func TestTokenFileThatHangs(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "token") // a pipe without a writer hangs like a disk
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := HTTPClientFor(&rest.Config{Host: server.URL, BearerToken: "t", BearerTokenFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	asking.Go(func() {
+		response, err := client.Do(r)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		ended <- err
+	})
+	select {
+	case err := <-ended:
+		if want := "no credentials from " + file + ", or no answer: "; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says that its time was over, and %q", err, want)
+		}
+	case <-clock.NewTimer(10 * time.Second).C:
+		t.Error("a request goes on after its time")
+	}
+	if err := os.WriteFile(file, []byte("t"), 0); err != nil { // otherwise the read would outlive the test
+		t.Fatal(err)
+	}
+}
+
+// TestGiver checks what requests are not to wait for.
+func TestGiver(t *testing.T) {
+	for want, config := range map[string]rest.Config{
+		"login":  {ExecProvider: &clientcmdapi.ExecConfig{Command: "login"}, BearerTokenFile: "/token"},
+		"cloud":  {AuthProvider: &clientcmdapi.AuthProviderConfig{Name: "cloud"}},
+		"/token": {BearerTokenFile: "/token", TLSClientConfig: rest.TLSClientConfig{CAFile: "/ca"}},
+		"/ca":    {TLSClientConfig: rest.TLSClientConfig{CAFile: "/ca"}},
+		"":       {BearerToken: "t", TLSClientConfig: rest.TLSClientConfig{CAFile: "/ca", CAData: []byte("read already")}},
+	} {
+		if got := giverOf(&config).name; got != want {
+			t.Errorf("the giver is %q, want %q", got, want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package exec_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,6 +42,25 @@ func TestAFolderOfPathThatHangs(t *testing.T) {
 				t.Fatal("it hangs, too")
 			}
 		})
+	}
+}
+
+// TestADirThatHangs checks that a run ends with the error of its start although the program is nowhere, and the file system of its dir
+// does not answer.
+func TestADirThatHangs(t *testing.T) {
+	disk := t.TempDir()
+	hang(t, disk)
+	ended := make(chan error, 1)
+	r := exec.New(exec.Command{Name: "work", Args: []string{"no-such-program"}, Dir: filepath.Join(disk, "dir"), Clock: clock.Boottime()})
+	go func() { ended <- r.Run(t.Context(), term(time.Minute)) }() // joined by the receive below
+	select {
+	case err := <-ended:
+		var start *exec.StartError
+		if !errors.As(err, &start) || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("error %v, want one that says that there is no such program", err)
+		}
+	case <-clock.NewTimer(20 * time.Second).C:
+		t.Error("it hangs, too")
 	}
 }
 

@@ -13,10 +13,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners"
 	"github.com/primacy-dev/primacy/pkg/runners/child"
@@ -56,11 +58,13 @@ func start(ctx context.Context, c Command, budgets *child.Budgets, term election
 	case err != nil:
 		p.end()
 		if errors.Is(err, fs.ErrNotExist) || inPath(c) {
-			found, missing := locate(c)
-			if missing != nil {
+			switch found, missing := locateSoon(c); {
+			case errors.Is(missing, errNoAnswer): // the error of the start is all that we know
+			case missing != nil:
 				return nil, missing
+			default:
+				path = found
 			}
-			path = found
 		}
 		return nil, &StartError{Program: c.Args[0], Path: path, Err: err, Hint: hint(err, path)}
 	}
@@ -128,6 +132,32 @@ func locate(c Command) (string, error) {
 		return "", missing(program, path, err)
 	}
 	return path, nil
+}
+
+// locateFor is how long a run looks for the reason why its program did not start. It may be the end of its term.
+const locateFor = 200 * time.Millisecond
+
+var errNoAnswer = errors.New("a file system does not answer")
+
+// locateSoon is locate, or errNoAnswer if that takes too long.
+func locateSoon(c Command) (string, error) {
+	type answer struct {
+		path string
+		err  error
+	}
+	found := make(chan answer, 1)
+	go func() { // left behind, it ends when the file system answers
+		path, err := locate(c)
+		found <- answer{path, err}
+	}()
+	timer := clock.NewTimer(locateFor)
+	defer timer.Stop()
+	select {
+	case at := <-found:
+		return at.path, at.err
+	case <-timer.C:
+		return "", errNoAnswer
+	}
 }
 
 // inPath says whether the program is one of PATH.

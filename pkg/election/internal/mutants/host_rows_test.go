@@ -249,4 +249,11 @@ var hostRows = []row{
 		new:  "	case false:",
 		pkg:  "pkg/election/lock/apiserver", test: "TestGiver",
 	},
+	{
+		name: "host/dir-hangs", rule: "a run that could not start ends though the file system of its dir does not answer",
+		file: "pkg/runners/exec/start.go",
+		old:  "locateSoon(c); {",
+		new:  "locate(c); {",
+		pkg:  "pkg/runners/exec", test: "TestADirThatHangs",
+	},
 }

@@ -27,8 +27,8 @@
 // kernel kills the program, unless that has changed its user or executed a file with capabilities
 // since. Our process then kills the rest of the program's group. It also kills what left the group
 // before, if it is the heir of that (Adopt), as primacy's process is; else that lives on. If both
-// are frozen, or starved, our process kills all that they have below them when the program must be
-// dead; if our process is frozen or dead too, nobody does.
+// are frozen, or starved, or hang, our process kills all that they have below them when the program
+// must be dead; if our process is frozen or dead too, nobody does.
 //
 // The kernel tells each process its own children, and no mount option of /proc hides those. A
 // process that others start on the program's behalf (a service manager, a container runtime) is

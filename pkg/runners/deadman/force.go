@@ -12,22 +12,28 @@ import (
 )
 
 // force acts for a guard and a supervisor that do not act in time: it kills the processes below them,
-// until none lives. The two are frozen, or get no processor; nobody can tell which. So force wakes
-// them. It kills one of them only if that one is frozen again and has no process below it left, since
-// nobody may inherit what a watcher leaves.
+// until none lives. The two are frozen, hang, or get no processor; nobody can tell which. So force wakes
+// them. It kills one of them only if that one is frozen again, or goes on for many looks, and has no process
+// below it left, since nobody may inherit what a watcher leaves.
 func (p *Process) force() {
 	p.forcing.RLock()
 	defer p.forcing.RUnlock()
-	idle := map[int]int{} // by process id: how many times in a row nothing lived below it
+	// By process id, in how many looks in a row nothing lived below it: idle does not count other watchers, bare does.
+	idle, bare := map[int]int{}, map[int]int{}
 	for wait := time.Millisecond; ; wait = min(2*wait, lookAgain) {
 		watchers := p.watchers()
 		for _, w := range watchers {
 			_ = w.Signal(syscall.SIGCONT)
 			idle[w.pid]++
-			if killBelow(w, watchers) {
-				idle[w.pid] = 0
+			bare[w.pid]++
+			switch {
+			case killBelow(w, watchers):
+				idle[w.pid], bare[w.pid] = 0, 0
+			case !childless(w.pid):
+				bare[w.pid] = 0
 			}
-			if idle[w.pid] > 1 && frozen(w.pid) { // more than once: the first look may miss a process whose parent was just dying
+			// More than once: the first look may miss a process whose parent was just dying.
+			if idle[w.pid] > 1 && frozen(w.pid) || bare[w.pid] >= bareLooks {
 				_ = w.Kill()
 			}
 		}
@@ -40,6 +46,11 @@ func (p *Process) force() {
 		}
 	}
 }
+
+// bareLooks is in how many looks in a row a watcher must have had nothing below it before force kills it, though it is not
+// frozen: about a second. Its runtime may have died, for want of a thread or of memory, and hang in what it says of that. A
+// watcher in order ends earlier, and reports that.
+const bareLooks = 20
 
 // watcher is a guard or supervisor. We keep its process id, which its handle forgets when released.
 type watcher struct {
@@ -67,6 +78,12 @@ func killBelow(w watcher, watchers []watcher) (living bool) {
 		}
 	})
 	return living || missed
+}
+
+// childless says whether a process certainly has no living child, be it a watcher. A child that we may not look at lives.
+func childless(pid int) bool {
+	all, err := ChildrenOf(pid)
+	return err == nil && !slices.ContainsFunc(all, alive)
 }
 
 // frozen says whether a signal, or a tracer, has stopped a process.

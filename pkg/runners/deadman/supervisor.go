@@ -86,10 +86,10 @@ func supervise() int {
 	}
 	if err := s.begin(j); err != nil {
 		r := failureOf(err)
+		r.tell(s.report) // first, since standard error may hang
 		if r.what != unsafe && r.n == 0 {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", arg0, err)
 		}
-		r.tell(s.report)
 		return 1
 	}
 	if s.program == 0 {

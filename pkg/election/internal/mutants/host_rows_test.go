@@ -256,4 +256,25 @@ var hostRows = []row{
 		new:  "locate(c); {",
 		pkg:  "pkg/runners/exec", test: "TestADirThatHangs",
 	},
+	{
+		name: "host/hung-guard", rule: "a start that was given up ends though the guard's runtime has died and hangs in its last words",
+		file: "pkg/runners/deadman/force.go",
+		old:  " || bare[w.pid] >= bareLooks",
+		new:  "",
+		pkg:  "pkg/runners/deadman", test: "TestAGuardThatHangsInItsLastWords",
+	},
+	{
+		name: "host/guard-of-the-living", rule: "force kills no guard that is not frozen while its supervisor lives",
+		file: "pkg/runners/deadman/force.go",
+		old:  "			case !childless(w.pid):\n				bare[w.pid] = 0\n",
+		new:  "",
+		pkg:  "pkg/runners/deadman", test: "TestForceSparesWhatHasChildren",
+	},
+	{
+		name: "host/supervisor-speaks-first", rule: "a supervisor reports why it starts nothing though nobody reads its standard error",
+		file: "pkg/runners/deadman/supervisor.go",
+		old:  "		r.tell(s.report) // first, since standard error may hang\n		if r.what != unsafe && r.n == 0 {\n			fmt.Fprintf(os.Stderr, \"%s: %v\\n\", arg0, err)\n		}\n",
+		new:  "		if r.what != unsafe && r.n == 0 {\n			fmt.Fprintf(os.Stderr, \"%s: %v\\n\", arg0, err)\n		}\n		r.tell(s.report)\n",
+		pkg:  "pkg/runners/deadman", test: "TestASupervisorReportsBeforeItSpeaks",
+	},
 }

@@ -12,8 +12,9 @@
 // main then finds a Dead (Bereaved).
 //
 // The parent passes on SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2. In the foreground of a terminal it keeps
-// the first three to itself, since the terminal sends them to the member as well. If the parent dies, the Line
-// of the member is broken.
+// the first three to itself, since the terminal sends them to the member as well. It kills a member that lives on 15 s after
+// a SIGQUIT that it passed on, or after a second SIGTERM or SIGINT, 2 s or more after the first. If the parent dies, the
+// Line of the member is broken.
 //
 // Processes that others start on the member's behalf (a service manager, a container runtime) are no
 // descendants, and neither is a process that enters another process namespace and starts children there. What

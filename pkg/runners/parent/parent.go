@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
@@ -159,7 +160,7 @@ func watchOver(mode cgroup.Mode) (d *Dead, err error) {
 	}
 	_ = unix.Close(ends[1])
 	d = &Dead{member: pid, group: group, line: os.NewFile(uintptr(ends[0]), "line"), died: make(chan struct{}), over: make(chan struct{}), hurried: make(chan struct{})}
-	go d.passOn(signals)
+	go d.passOn(clock.Boottime(), signals)
 	go d.reap()
 	d.listen()
 	<-d.died

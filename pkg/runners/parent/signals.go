@@ -7,8 +7,12 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // passedOn are the signals that ask a process for something. A terminal sends those of fromTerminals to all
@@ -18,14 +22,68 @@ var (
 	fromTerminals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT}
 )
 
-// passOn passes on the signals that were sent to this process alone, for as long as the member lives.
-func (d *Dead) passOn(signals <-chan os.Signal) {
-	for s := range signals {
-		// Nobody can tell who sent a signal. While we are in the foreground, take the terminal for the sender: a
-		// member that gets a signal twice may end at once, without releasing its locks.
-		if !slices.Contains(fromTerminals, s) || !foreground() {
+const (
+	// echo is how long after the first signal that asks for an end others count as the same one: service managers and
+	// tools may send one twice. It is longer than that of a member, which must not be killed while it leaves in order.
+	echo = 2 * time.Second
+	// mercy is how long a member that must end at once may take. After that it hangs, perhaps in what it says of its end.
+	mercy = 15 * time.Second
+)
+
+// demand is what the signals that were passed on ask of the member.
+type demand struct {
+	// first is when the first SIGTERM or SIGINT came; zero for never.
+	first record.Instant
+	// atOnce: it must end at once, after another of these, or a SIGQUIT.
+	atOnce bool
+}
+
+// hear returns the demand after another signal.
+func (q demand) hear(s os.Signal, now record.Instant) demand {
+	switch {
+	case s == unix.SIGQUIT:
+		q.atOnce = true
+	case s != unix.SIGTERM && s != unix.SIGINT:
+	case q.first == 0:
+		q.first = now
+	case now.Sub(q.first) >= echo:
+		q.atOnce = true
+	}
+	return q
+}
+
+// passOn passes on the signals that were sent to this process alone, for as long as the member lives. It kills a member that
+// must end at once and does not.
+func (d *Dead) passOn(c clock.Clock, signals <-chan os.Signal) {
+	var asked demand
+	var kill <-chan struct{} // nil until the member must end at once
+	for {
+		select {
+		case s, more := <-signals:
+			if !more {
+				return
+			}
+			// Nobody can tell who sent a signal. While we are in the foreground, take the terminal for the sender: a
+			// member that gets a signal twice may end at once, without releasing its locks.
+			if slices.Contains(fromTerminals, s) && foreground() {
+				break
+			}
 			d.signal(s.(syscall.Signal))
+			if asked = asked.hear(s, c.Now()); asked.atOnce && kill == nil {
+				kill = clock.NewTimer(mercy).C
+			}
+		case <-kill:
+			d.end()
 		}
+	}
+}
+
+// end kills the member. What it has started is killed once it is reaped, as after any death.
+func (d *Dead) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.member != 0 {
+		_ = unix.Kill(d.member, unix.SIGKILL)
 	}
 }
 

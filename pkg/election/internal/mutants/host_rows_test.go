@@ -277,4 +277,25 @@ var hostRows = []row{
 		new:  "		if r.what != unsafe && r.n == 0 {\n			fmt.Fprintf(os.Stderr, \"%s: %v\\n\", arg0, err)\n		}\n		r.tell(s.report)\n",
 		pkg:  "pkg/runners/deadman", test: "TestASupervisorReportsBeforeItSpeaks",
 	},
+	{
+		name: "host/member-hangs-for-ever", rule: "a parent kills a member that goes on after a second signal",
+		file: "pkg/runners/parent/signals.go",
+		old:  "				kill = clock.NewTimer(mercy).C\n",
+		new:  "",
+		pkg:  "pkg/runners/parent", test: "TestAMemberThatHangsIsKilled",
+	},
+	{
+		name: "host/echo-kills", rule: "a signal that comes twice within a moment kills no member",
+		file: "pkg/runners/parent/signals.go",
+		old:  "	case now.Sub(q.first) >= echo:",
+		new:  "	default:",
+		pkg:  "pkg/runners/parent", test: "TestDemand",
+	},
+	{
+		name: "host/quit-is-no-demand", rule: "a parent kills a member that goes on after SIGQUIT",
+		file: "pkg/runners/parent/signals.go",
+		old:  "	case s == unix.SIGQUIT:\n		q.atOnce = true\n",
+		new:  "",
+		pkg:  "pkg/runners/parent", test: "TestDemand",
+	},
 }

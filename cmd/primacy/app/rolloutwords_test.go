@@ -124,7 +124,7 @@ func TestRetrySaysWhatGoesBack(t *testing.T) {
 		canary status.Member
 		want   string
 	}{
-		"its work failed":          {aborted, led("old", "a"), down, "the rollout goes on: 1 of 1 elections move to b, step by step; but new_00000001 is not in good standing for web: if its work failed there, that counts as a failure again (restart it first, or wait until primacy status shows it in good standing)"},
+		"its work failed":          {aborted, led("old", "a"), down, "the rollout goes on: 0 of 1 elections move to b, step by step; but new_00000001 is not in good standing for web: if its work failed there, that counts as a failure again (restart it first, or wait until primacy status shows it in good standing)"},
 		"the status is unreadable": {edited, led("new", "b"), member("new", "b"), "1 of 1 elections go back from b to a, at once; then the rollout begins anew: 1 of 1 elections move to b, step by step"},
 		"it was aborted":           {aborted, led("old", "a"), member("new", "b"), "the rollout goes on: 1 of 1 elections move to b, step by step"},
 	} {

@@ -13,7 +13,7 @@
 //
 // The parent passes on SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2. In the foreground of a terminal it keeps
 // the first three to itself, since the terminal sends them to the member as well. It kills a member that lives on 15 s after
-// a SIGQUIT that it passed on, or after a second SIGTERM or SIGINT, 2 s or more after the first. If the parent dies, the
+// a second SIGTERM or SIGINT that it passed on, 2 s or more after the first. If the parent dies, the
 // Line of the member is broken.
 //
 // Processes that others start on the member's behalf (a service manager, a container runtime) are no

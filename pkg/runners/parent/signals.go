@@ -34,15 +34,13 @@ const (
 type demand struct {
 	// first is when the first SIGTERM or SIGINT came; zero for never.
 	first record.Instant
-	// atOnce: it must end at once, after another of these, or a SIGQUIT.
+	// atOnce: it must end at once, after another of these.
 	atOnce bool
 }
 
 // hear returns the demand after another signal.
 func (q demand) hear(s os.Signal, now record.Instant) demand {
 	switch {
-	case s == unix.SIGQUIT:
-		q.atOnce = true
 	case s != unix.SIGTERM && s != unix.SIGINT:
 	case q.first == 0:
 		q.first = now

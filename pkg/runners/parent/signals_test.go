@@ -32,7 +32,7 @@ func TestDemand(t *testing.T) {
 		"two":                      {[]heard{{unix.SIGTERM, 0}, {unix.SIGTERM, echo}}, true},
 		"two different ones":       {[]heard{{unix.SIGINT, 0}, {unix.SIGTERM, echo}}, true},
 		"an echo, and another one": {[]heard{{unix.SIGINT, 0}, {unix.SIGINT, 1}, {unix.SIGINT, echo + 1}}, true},
-		"quit":                     {[]heard{{unix.SIGQUIT, 0}}, true},
+		"a dump of stacks":         {[]heard{{unix.SIGTERM, 0}, {unix.SIGQUIT, echo}}, false},
 		"others": {[]heard{{unix.SIGHUP, 0}, {unix.SIGUSR1, echo}, {unix.SIGHUP, 2 * echo}, {unix.SIGUSR2, 3 * echo},
 			{unix.SIGTERM, 4 * echo}, {unix.SIGHUP, 6 * echo}}, false},
 	} {

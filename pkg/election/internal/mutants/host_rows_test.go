@@ -291,11 +291,4 @@ var hostRows = []row{
 		new:  "	default:",
 		pkg:  "pkg/runners/parent", test: "TestDemand",
 	},
-	{
-		name: "host/quit-is-no-demand", rule: "a parent kills a member that goes on after SIGQUIT",
-		file: "pkg/runners/parent/signals.go",
-		old:  "	case s == unix.SIGQUIT:\n		q.atOnce = true\n",
-		new:  "",
-		pkg:  "pkg/runners/parent", test: "TestDemand",
-	},
 }

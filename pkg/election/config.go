@@ -38,7 +38,9 @@ type Config struct {
 	// keep the others, change a copy of Default().
 	Timing Timing
 	// Preferences says which revision should lead. Default: none; then the member ignores pins, drains, pauses and
-	// handovers. A steering.Source (pkg/revisions/steering) obeys them.
+	// handovers. A steering.Source (pkg/revisions/steering) obeys them. Run calls Watch once, on a goroutine that Run owns, and
+	// ends its context once the session has ended. If Watch takes longer than a second to return then, Run logs that and leaves
+	// the goroutine behind, which outlives Run until Watch returns. What Watch delivers by then has no effect.
 	Preferences Preferences
 	// WritesPerSecond bounds the requests to the store, except beats and renewals. It keeps a
 	// fast API server from an endless burst. A slow store is spared by another limit: at most 32
@@ -95,7 +97,7 @@ type Preference interface {
 // Preferences is a source of the preferred revision.
 type Preferences interface {
 	// Watch delivers the preference, at first and whenever it changes, until ctx ends; then
-	// it returns nil. It must call deliver only from the goroutine that called Watch.
+	// it returns nil, within a second. It must call deliver only from the goroutine that called Watch.
 	// A source that fails keeps its last value; until it has one, it delivers nothing, and
 	// nothing moves.
 	Watch(ctx context.Context, deliver func(Preference)) error

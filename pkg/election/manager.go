@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/internal/bounded"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
@@ -281,9 +283,13 @@ func (m *Manager) forget(e *entrant) {
 	m.forgetLocked(e)
 }
 
+// watchGrace is how long Run waits for Config.Preferences to return, after everything else has ended.
+const watchGrace = time.Second
+
 // Run takes part in all elections until ctx ends. Then it stops every runner, releases every lock and
 // ends the session; last, it ends each runner's Background. It returns nil after that, or an error if the
-// realm cannot be used at all. If Config.Parent dies, Run does the same, and returns ErrOrphaned. It runs once; a
+// realm cannot be used at all. Only calls of Config.Preferences, Config.Announce and a runner's Readiness that hang may
+// outlive Run. If Config.Parent dies, Run does the same, and returns ErrOrphaned. It runs once; a
 // second call returns ErrStopped.
 func (m *Manager) Run(ctx context.Context) (err error) {
 	m.mu.Lock()
@@ -322,7 +328,11 @@ func (m *Manager) Run(ctx context.Context) (err error) {
 	if m.cfg.Preferences != nil {
 		preference.set(record.Preferred{State: record.PreferredNotSynced})
 		wg.Go(func() {
-			if err := m.cfg.Preferences.Watch(watching, preference.set); err != nil {
+			switch err := bounded.Call(watching, watchGrace, func() error { return m.cfg.Preferences.Watch(watching, preference.set) }); {
+			case errors.Is(err, bounded.ErrLeft):
+				m.cfg.Log.Error("Watch of the source of the preferred revision did not return after its context ended; its goroutine is left behind (does the source's disk answer?)",
+					zap.Duration("grace", watchGrace))
+			case err != nil:
 				m.cfg.Log.Error("source of the preferred revision failed for good; later changes of the preference have no effect", zap.Error(err))
 			}
 		})

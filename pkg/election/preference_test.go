@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -244,4 +247,42 @@ func TestMembersComeInOrderOnceTakeoversAreAllowed(t *testing.T) {
 			g.end(m2, m3)
 		})
 	}
+}
+
+// hungSource is a source of the preferred revision whose disk does not answer before it closes.
+type hungSource struct{ disk chan struct{} }
+
+func (h hungSource) Watch(_ context.Context, deliver func(election.Preference)) error {
+	<-h.disk
+	deliver(canary)
+	return nil
+}
+
+// TestPreferencesThatHang checks that Run returns soon after its end though the source of the preference hangs, and that
+// the log says so.
+func TestPreferencesThatHang(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		source := hungSource{make(chan struct{})}
+		core, logs := observer.New(zap.ErrorLevel)
+		g.bend = func(c *election.Config, _ *election.Spec) { c.Preferences, c.Log = source, zap.New(core) }
+		m1 := g.join("m1", "stable", nil)
+		after(30 * time.Second)
+		g.wantLeader("a", m1, m1)
+		m1.stop()
+		after(2 * time.Second)
+		select {
+		case err := <-m1.done:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Error("Run has not returned 2 s after the stop")
+		}
+		if n := logs.FilterMessageSnippet("its goroutine is left behind").Len(); n != 1 {
+			t.Errorf("the log says %d times that a goroutine is left behind, want once: %v", n, logs.All())
+		}
+		close(source.disk)
+		after(time.Second)
+	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/primacy-dev/primacy/pkg/election/clock"
+	"github.com/primacy-dev/primacy/internal/bounded"
 )
 
 // Readiness is an interface that a Runner also implements if it knows before a term whether it could
@@ -54,26 +54,13 @@ func (m *Manager) followReadiness(ctx context.Context, e *entrant, runner Readin
 		default:
 		}
 	}
-	over := make(chan error, 1)
-	go func() { over <- runner.Readiness(ctx, report) }() // joined below, for as long as the grace
-	var late <-chan struct{}
-	for quit := ctx.Done(); ; {
-		select {
-		case err := <-over:
-			if err != nil {
-				log.Warn("runner stopped reporting its readiness; its last report stands", zap.Error(err))
-			}
-			return
-		case <-quit:
-			quit = nil
-			grace := clock.NewTimer(e.spec.Timing.StopGrace)
-			defer grace.Stop()
-			late = grace.C
-		case <-late:
-			log.Error("runner's Readiness did not return after its context ended; its goroutine is left behind (make Readiness return when its context ends)",
-				zap.Duration("grace", e.spec.Timing.StopGrace))
-			return
-		}
+	grace := e.spec.Timing.StopGrace
+	switch err := bounded.Call(ctx, grace, func() error { return runner.Readiness(ctx, report) }); {
+	case errors.Is(err, bounded.ErrLeft):
+		log.Error("runner's Readiness did not return after its context ended; its goroutine is left behind (make Readiness return when its context ends)",
+			zap.Duration("grace", grace))
+	case err != nil:
+		log.Warn("runner stopped reporting its readiness; its last report stands", zap.Error(err))
 	}
 }
 

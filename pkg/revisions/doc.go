@@ -11,5 +11,5 @@
 // while it is watched.
 //
 // Goroutines: a source works on the goroutine that calls Watch; any others that it starts have
-// ended when Watch returns.
+// ended when Watch returns. A Switch may leave an exchanged source behind that hangs.
 package revisions

@@ -3,13 +3,20 @@ package revisions
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // Switch is a source that wraps another source, which may be exchanged at any time. The last value of
 // the old source stays until the new source delivers. Any goroutine may call its methods.
+//
+// Goroutines: each source works on a goroutine of its own. When the source is exchanged, its context ends. If its Watch, which may wait
+// for a disk, has not returned a second later, the Switch leaves the goroutine behind: it ends when the source's Watch
+// returns, even if that is after the Switch's own, and what it delivers does not count. When the Switch's own context ends,
+// the Switch waits for the present source without a bound; a Manager bounds that.
 type Switch struct {
 	mu     sync.Mutex
 	source election.Preferences
@@ -75,24 +82,47 @@ func (s *Switch) Watch(ctx context.Context, deliver func(election.Preference)) e
 	return nil
 }
 
+// exchangeGrace is how long an exchanged source may take to return.
+const exchangeGrace = time.Second
+
 // watchUntil watches a source until it is exchanged or ctx ends.
 func watchUntil(ctx context.Context, exchanged <-chan struct{}, source election.Preferences, deliver func(election.Preference)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() {
+	said, over, left := make(chan election.Preference), make(chan error, 1), make(chan struct{})
+	defer close(left)
+	go func() { // joined below, unless its source is exchanged and hangs
+		over <- source.Watch(ctx, func(p election.Preference) {
+			select {
+			case said <- p:
+			case <-left:
+			}
+		})
+	}()
+	var late <-chan struct{}
+	for {
 		select {
+		case p := <-said:
+			deliver(p)
+		case err := <-over:
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+			select { // the source has nothing more to say: don't watch it again
+			case <-exchanged:
+			case <-ctx.Done():
+			}
+			return nil
 		case <-exchanged:
+			exchanged = nil
 			cancel()
-		case <-ctx.Done():
+			grace := clock.NewTimer(exchangeGrace)
+			defer grace.Stop()
+			late = grace.C
+		case <-late:
+			return nil
 		}
-	})
-	if err := source.Watch(ctx, deliver); err != nil && ctx.Err() == nil {
-		return err
 	}
-	<-ctx.Done() // the source has nothing more to say: don't watch it again
-	return nil
 }
 
 // nothing prefers no revision.

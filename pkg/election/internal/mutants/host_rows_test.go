@@ -201,6 +201,27 @@ var hostRows = []row{
 		pkg:  "pkg/election", test: "TestAnnounceThatHangs",
 	},
 	{
+		name: "preference/awaited", rule: "Run returns though the source of the preferred revision hangs",
+		file: "internal/bounded/bounded.go",
+		old:  "	case <-late.C:\n		return ErrLeft\n",
+		new:  "",
+		pkg:  "pkg/election", test: "TestPreferencesThatHang",
+	},
+	{
+		name: "preference/exchange-awaits-the-old", rule: "a source that hangs does not keep the next one from being watched",
+		file: "pkg/revisions/switch.go",
+		old:  "		case <-late:\n			return nil\n",
+		new:  "		case <-late:\n",
+		pkg:  "pkg/revisions", test: "TestSwitchFromASourceThatHangs",
+	},
+	{
+		name: "preference/exchange-hears-the-old", rule: "what a source delivers after it was left behind does not count",
+		file: "pkg/revisions/switch.go",
+		old:  "			select {\n			case said <- p:\n			case <-left:\n			}\n",
+		new:  "			select {\n			case said <- p:\n			case <-left:\n				deliver(p)\n			}\n",
+		pkg:  "pkg/revisions", test: "TestSwitchFromASourceThatHangs",
+	},
+	{
 		name: "run/dies-with-its-reader", rule: "a member does not die with the reader of its log",
 		file: "cmd/primacy/app/signals.go",
 		old:  "		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)\n",

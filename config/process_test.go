@@ -128,7 +128,7 @@ func TestWithoutFile(t *testing.T) {
 	if p.Configuration != nil || p.Namespace != "edge-system" || p.Group != "" || p.Revision != "default" || p.Location != record.Local {
 		t.Errorf("got %+v", p)
 	}
-	if err := p.Watch(t.Context(), nil, nil); err == nil {
+	if err := p.Watch(t.Context(), config.Follower{}); err == nil {
 		t.Error("there is nothing to watch")
 	}
 }

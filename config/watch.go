@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -17,40 +18,55 @@ const (
 	lastAgain  = 5 * time.Minute
 )
 
-// Watch calls take with the configuration in the file, now and whenever the file changes. It
-// returns nil when ctx ends. It calls take and refuse on the caller's goroutine, one at a time.
+// Follower is what Watch calls.
+type Follower struct {
+	// Take takes a configuration up, or refuses it by returning an error.
+	Take func(*Configuration) error
+	// Refuse hears of each error.
+	Refuse func(error)
+	// Stalls is called when a look at the file has taken longer than Slow, and what it returns is called when that look has ended.
+	// Take is a part of the look. A disk that does not answer may hold the look up, and no change is taken up meanwhile.
+	// Nil: nobody hears of that.
+	Stalls func() (over func())
+	// Slow defaults to 15 s.
+	Slow time.Duration
+}
+
+// Watch calls Take with the configuration in the file, now and whenever the file changes. It
+// returns nil when ctx ends, but not before the disk has answered. It calls Take and Refuse on the caller's goroutine, one at a
+// time, and Stalls on another, which it joins before it goes on.
 //
-// take gets only valid configurations, and refuses one by returning an error. Watch then offers it
+// Take gets only valid configurations, and refuses one by returning an error. Watch then offers it
 // again after a wait, and whenever the bytes of the file change. It does not offer a configuration
-// equal to the one last taken, except after an error, so that take can see that
-// the error is over. It passes each error, of the file or of take, to refuse once, until a different
+// equal to the one last taken, except after an error, so that Take can see that
+// the error is over. It passes each error, of the file or of Take, to Refuse once, until a different
 // error comes.
 //
 // It watches the file's directory, so it sees replaced files, and the links
 // that kubelet swaps in the mount of a ConfigMap. It returns an error when it cannot
 // watch at first: the directory may be missing. If the directory goes away later, Watch
-// passes that to refuse, and goes on.
-func Watch(ctx context.Context, path string, take func(*Configuration) error, refuse func(error)) error {
-	w := &watcher{path: path, parse: Parse, take: take, refuse: refuse, settle: watchfile.Settle, firstAgain: firstAgain}
+// passes that to Refuse, and goes on.
+func Watch(ctx context.Context, path string, f Follower) error {
+	w := &watcher{path: path, parse: Parse, Follower: f, settle: watchfile.Settle, firstAgain: firstAgain}
 	return w.run(ctx)
 }
 
 // Watch is like the function Watch for the file of this process. Flags and environment
-// override the file, and take gets nothing until the file differs from the loaded configuration.
-func (p *Process) Watch(ctx context.Context, take func(*Configuration) error, refuse func(error)) error {
+// override the file, and Take gets nothing until the file differs from the loaded configuration.
+func (p *Process) Watch(ctx context.Context, f Follower) error {
 	if p.Configuration == nil {
 		return errors.New("watch configuration: the process has none")
 	}
-	w := &watcher{path: p.Config, parse: p.Parse, take: take, refuse: refuse, settle: watchfile.Settle, firstAgain: firstAgain, current: p.Configuration}
+	w := &watcher{path: p.Config, parse: p.Parse, Follower: f, settle: watchfile.Settle, firstAgain: firstAgain, current: p.Configuration}
 	return w.run(ctx)
 }
 
 // watcher belongs to the goroutine that runs it.
 type watcher struct {
+	Follower
+
 	path       string
 	parse      func(string, []byte) (*Configuration, error)
-	take       func(*Configuration) error
-	refuse     func(error)
 	settle     time.Duration
 	firstAgain time.Duration
 
@@ -67,7 +83,7 @@ func (w *watcher) run(ctx context.Context) error {
 	err := watchfile.Watch(ctx, w.path, w.settle, func() time.Time {
 		w.look()
 		return w.due
-	})
+	}, watchfile.Stall{After: cmp.Or(w.Slow, watchfile.Slow), Tell: w.Stalls})
 	if err != nil {
 		return fmt.Errorf("watch configuration: %w", err)
 	}
@@ -89,7 +105,7 @@ func (w *watcher) look() {
 	w.bytes = sum
 	c, err := w.parse(w.path, data)
 	if err == nil && (w.current == nil || w.failure != "" || !same(w.current, c)) {
-		err = w.take(c)
+		err = w.Take(c)
 	}
 	if err != nil {
 		w.fail(err)
@@ -103,7 +119,7 @@ func (w *watcher) fail(err error) {
 	w.again = min(2*w.again, lastAgain)
 	if text := err.Error(); text != w.failure {
 		w.failure, w.again = text, w.firstAgain
-		w.refuse(err)
+		w.Refuse(err)
 	}
 	w.due = time.Now().Add(w.again)
 }

@@ -32,10 +32,10 @@ func start(t *testing.T, w *watcher) (<-chan delivery, func() error) {
 	if w.parse == nil {
 		w.parse = Parse
 	}
-	if w.take == nil {
-		w.take = func(c *Configuration) error { got <- delivery{c: c}; return nil }
+	if w.Take == nil {
+		w.Take = func(c *Configuration) error { got <- delivery{c: c}; return nil }
 	}
-	w.refuse = func(err error) { got <- delivery{err: err} }
+	w.Refuse = func(err error) { got <- delivery{err: err} }
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.run(ctx) }()
@@ -184,10 +184,10 @@ func TestWatchOffersAgain(t *testing.T) {
 	replace(t, path, head+"elections: [{name: a}]")
 	offered := make(chan string)
 	answers := make(chan error)
-	w := &watcher{path: path, firstAgain: time.Hour, take: func(c *Configuration) error {
+	w := &watcher{path: path, firstAgain: time.Hour, Follower: Follower{Take: func(c *Configuration) error {
 		offered <- elections(t, delivery{c: c})
 		return <-answers
-	}}
+	}}}
 	got, stop := start(t, w)
 	offer := func(want string, answer error) {
 		t.Helper()
@@ -263,7 +263,7 @@ func TestWatchProcess(t *testing.T) {
 	go func() { // joined by reading write
 		write <- os.WriteFile(path, []byte(head+"member: {revision: stable}\nelections: [{name: b}]"), 0o644)
 	}()
-	err = p.Watch(ctx, func(c *Configuration) error {
+	err = p.Watch(ctx, Follower{Take: func(c *Configuration) error {
 		deliveries++
 		if elections(t, delivery{c: c}) == "b" {
 			if c.Member.Revision != "canary" {
@@ -272,7 +272,7 @@ func TestWatchProcess(t *testing.T) {
 			cancel()
 		}
 		return nil
-	}, func(error) { deliveries++ })
+	}, Refuse: func(error) { deliveries++ }})
 	if err != nil || <-write != nil {
 		t.Error(err)
 	}
@@ -281,10 +281,26 @@ func TestWatchProcess(t *testing.T) {
 	}
 }
 
+// TestWatchSaysThatALookStalls checks that Watch says so while a configuration is not taken up in time, and when that is over.
+func TestWatchSaysThatALookStalls(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "primacy.yaml")
+	replace(t, path, head+"elections: [{name: a}]")
+	stalled, over := make(chan struct{}), make(chan struct{})
+	_, stop := start(t, &watcher{path: path, Follower: Follower{
+		Take:   func(*Configuration) error { <-stalled; return nil },
+		Stalls: func() func() { close(stalled); return func() { close(over) } },
+		Slow:   time.Millisecond,
+	}})
+	<-over
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWatchDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	path := filepath.Join(dir, "primacy.yaml")
-	if err := Watch(t.Context(), path, nil, nil); err == nil || !strings.Contains(err.Error(), "watch configuration: ") {
+	if err := Watch(t.Context(), path, Follower{}); err == nil || !strings.Contains(err.Error(), "watch configuration: ") {
 		t.Error(err)
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -33,21 +33,22 @@ const anew = 30 * time.Second
 //   - at the time that look last returned, unless that is zero;
 //   - half a minute after the last look, in any case.
 //
-// It calls look on the caller's goroutine. It returns nil when ctx ends, and an error when it cannot watch the directory at
-// first. If the directory goes away later, Watch looks at intervals of ten times settle until there is one again. fsnotify
+// It calls look on the caller's goroutine. For the stall, what Watch itself asks of the disk is a part of the look. Watch returns nil when
+// ctx ends, though not while the disk does not answer, and an error when it cannot watch the directory at first. If the directory goes away later, Watch looks at intervals of ten times settle until there is one again. fsnotify
 // reads events on a goroutine of its own, which has ended when Watch returns.
-func Watch(ctx context.Context, path string, settle time.Duration, look func() (again time.Time)) (err error) {
-	return watch(ctx, path, settle, anew, look)
+func Watch(ctx context.Context, path string, settle time.Duration, look func() (again time.Time), stall Stall) (err error) {
+	return watch(ctx, path, settle, anew, look, stall)
 }
 
-func watch(ctx context.Context, path string, settle, anew time.Duration, look func() (again time.Time)) (err error) {
+func watch(ctx context.Context, path string, settle, anew time.Duration, look func() (again time.Time), stall Stall) (err error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("watch files: %w (are there too many watches? see fs.inotify.max_user_instances)", err)
 	}
 	defer func() { err = errors.Join(err, notify.Close()) }()
 	d := directory{path: filepath.Dir(path), notify: notify}
-	if err := d.attend(); err != nil {
+	stall.during(func() { err = d.attend() })
+	if err != nil {
 		return fmt.Errorf("watch directory %s: %w (it must exist, and this process must be able to read it)", d.path, err)
 	}
 	quiet := clock.NewTimer(0) // the first look
@@ -60,12 +61,14 @@ func watch(ctx context.Context, path string, settle, anew time.Duration, look fu
 		case <-quiet.C:
 			stirs.since = time.Time{}
 			wait := anew
-			if d.attend() != nil { // look says what is wrong with the file
-				wait = min(wait, patience*settle)
-			}
-			if again := look(); !again.IsZero() {
-				wait = min(wait, time.Until(again))
-			}
+			stall.during(func() {
+				if d.attend() != nil { // look says what is wrong with the file
+					wait = min(wait, patience*settle)
+				}
+				if again := look(); !again.IsZero() {
+					wait = min(wait, time.Until(again))
+				}
+			})
 			quiet.Reset(wait)
 			continue
 		case _, open := <-notify.Events:

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // way is a directory with versions of a file, and a link to one of them.
@@ -59,6 +61,8 @@ func TestEventsOfWhereTheWayLeads(t *testing.T) {
 			t.Fatal(err)
 		}
 		made := "made-in-" + version
+		late := clock.NewTimer(20 * time.Second)
+		defer late.Stop()
 		if err := os.WriteFile(filepath.Join(w.home, version, made), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +70,7 @@ func TestEventsOfWhereTheWayLeads(t *testing.T) {
 			select {
 			case event := <-notify.Events:
 				told = filepath.Base(event.Name) == made
-			case <-time.After(20 * time.Second):
+			case <-late.C:
 				t.Fatalf("nothing told of a change of %s", version)
 			}
 		}
@@ -102,7 +106,7 @@ func TestTheWayLeadsElsewhere(t *testing.T) {
 			text, _ := os.ReadFile(path) // empty if there is none
 			seen <- string(text)
 			return time.Time{}
-		})
+		}, Stall{})
 	}()
 	sees("v1")
 	w.put("v2")

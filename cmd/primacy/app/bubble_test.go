@@ -173,6 +173,17 @@ const bubbleHead = "apiVersion: primacy.dev/v1alpha1\nkind: PrimacyConfiguration
 // start runs a member with the document and command-line flags.
 func (b *bubble) start(name, document string, flags ...string) *follower {
 	b.t.Helper()
+	f := b.prepare(name, document, flags...)
+	ctx, cancel := context.WithCancel(context.Background())
+	f.stop = cancel
+	f.reloads = f.member.reloader()
+	go func() { f.done <- f.manager.Run(ctx) }()
+	return f
+}
+
+// prepare makes a member, and does not run it.
+func (b *bubble) prepare(name, document string, flags ...string) *follower {
+	b.t.Helper()
 	f := &follower{bubble: b, name: name, path: filepath.Join(b.dir, name+".yaml"), done: make(chan error, 1)}
 	if err := os.WriteFile(f.path, []byte(bubbleHead+document), 0o600); err != nil {
 		b.t.Fatal(err)
@@ -205,10 +216,6 @@ func (b *bubble) start(name, document string, flags ...string) *follower {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	f.stop = cancel
-	f.reloads = f.member.reloader()
-	go func() { f.done <- f.manager.Run(ctx) }()
 	return f
 }
 

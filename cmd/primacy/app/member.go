@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/internal/bounded"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
@@ -178,12 +179,26 @@ func (m *member) reloader() *reloader {
 	}
 }
 
-// run takes part, and follows the configuration, until ctx ends.
+// besideGrace is how long a member waits for what runs beside its manager, after the manager has ended.
+const besideGrace = 2 * time.Second
+
+// run takes part, and follows the configuration, until ctx ends. What follows files may wait for a disk that does not
+// answer: run leaves it behind then, and its goroutine ends with the process.
 func (m *member) run(ctx context.Context) error {
 	following, stop := context.WithCancel(ctx)
+	present, leave := context.WithCancel(context.WithoutCancel(ctx)) // it ends after the manager
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer leave()
 	defer stop()
+	beside := func(what string, f func()) {
+		wg.Go(func() {
+			if err := bounded.Call(present, besideGrace, func() error { f(); return nil }); err != nil {
+				m.log.Error("something beside the manager does not end, and is left behind (does a disk not answer?)",
+					zap.String("what", what), zap.Duration("grace", besideGrace), zap.Error(err))
+			}
+		})
+	}
 	if m.process.Configuration.HTTP.Served() {
 		endServing, err := m.serve(ctx)
 		if err != nil {
@@ -191,7 +206,7 @@ func (m *member) run(ctx context.Context) error {
 		}
 		defer endServing()
 	}
-	wg.Go(func() {
+	beside("reloads of the configuration", func() {
 		r := m.reloader()
 		defer r.telling.Wait()
 		r.permits = m.grants.check
@@ -202,7 +217,7 @@ func (m *member) run(ctx context.Context) error {
 	defer m.record()()
 	defer m.label(os.Getenv)()
 	for _, l := range m.listeners {
-		wg.Go(func() { l.Run(following) })
+		beside(fmt.Sprintf("%T", l), func() { l.Run(following) })
 	}
 	err := m.manager.Run(ctx)
 	if errors.Is(err, election.ErrOrphaned) {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -72,6 +73,10 @@ type reloader struct {
 	log       *zap.Logger
 	// inForce is the configuration in force.
 	inForce *config.Configuration
+	// lag is why the written configuration is not in force, for SetLag; empty if it is. slow is when a look at the file stalls;
+	// zero for config's default.
+	lag  string
+	slow time.Duration
 	// waits is the last logged text about fields that wait for a restart.
 	waits string
 	// telling joins the goroutines that wait to log that a change is in force. They end with the manager's Run.
@@ -124,7 +129,7 @@ func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 		changed = append(changed, zap.Strings("relabelled", labels))
 	}
 	waiting := restarts(p.Restarts)
-	r.elections.SetLag(untilRestart(waiting))
+	r.lags(untilRestart(waiting))
 	if waiting == r.waits {
 		waiting = ""
 	} else {
@@ -158,12 +163,39 @@ func (r *reloader) tell(p *config.Plan, settled <-chan struct{}) {
 
 // follow applies changes of the process's configuration file until ctx ends.
 func (r *reloader) follow(ctx context.Context, p *config.Process) error {
-	take := func(written *config.Configuration) error { return r.take(ctx, written) }
-	return p.Watch(ctx, take, func(err error) {
-		if ctx.Err() == nil { // otherwise the end of ctx cut the check off, and the file may be right
-			r.refuse(err)
-		}
+	return p.Watch(ctx, config.Follower{
+		Take: func(written *config.Configuration) error { return r.take(ctx, written) },
+		Refuse: func(err error) {
+			if ctx.Err() == nil { // otherwise the end of ctx cut the check off, and the file may be right
+				r.refuse(err)
+			}
+		},
+		Stalls: func() (over func()) { return r.stalls(p.Config) },
+		Slow:   r.slow,
 	})
+}
+
+// stalledLag is why a member does not go by its configuration as it is written, if a look at the file does not end.
+const stalledLag = "configuration not followed: a look at its file does not end (see the log)"
+
+// stalls says that changes of the file have no effect for now, since a look at it does not end. The goroutine of the look is
+// busy: stalls uses none of its state. over runs after the look has ended.
+func (r *reloader) stalls(file string) (over func()) {
+	log := r.log.With(zap.String("file", file))
+	log.Error("a look at the configuration does not end; its changes have no effect meanwhile (see that the disk answers that has this file, or the command or dir of a runner)")
+	r.elections.SetLag(stalledLag)
+	return func() {
+		log.Info("the look at the configuration has ended; changes have effect again")
+		r.elections.SetLag(r.lag)
+	}
+}
+
+// lags publishes why the written configuration is not in force; empty if it is.
+func (r *reloader) lags(why string) {
+	r.lag = why
+	if r.elections != nil {
+		r.elections.SetLag(why)
+	}
 }
 
 // refuse logs why a written configuration is not in force.
@@ -176,9 +208,7 @@ func (r *reloader) refuse(err error) {
 			more = append(more, m.Error())
 		}
 	}
-	if r.elections != nil {
-		r.elections.SetLag(refusedLag + err.Error())
-	}
+	r.lags(refusedLag + err.Error())
 	log := r.log
 	if more != nil {
 		log = log.With(zap.Strings("more", more))

@@ -32,13 +32,13 @@ func (r *run) watch(ctx context.Context) (stop func()) {
 	})
 	wg.Go(func() {
 		// Members follow the file, too, and report its mistakes.
-		_ = config.Watch(ctx, r.doc.path, func(c *config.Configuration) error {
+		_ = config.Watch(ctx, r.doc.path, config.Follower{Take: func(c *config.Configuration) error {
 			if err := r.Check(c); err != nil {
 				return err
 			}
 			send(ctx, r.documents, c)
 			return nil
-		}, func(error) {})
+		}, Refuse: func(error) {}})
 	})
 	return func() {
 		cancel()

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/primacy-dev/primacy/config"
+	"github.com/primacy-dev/primacy/internal/bounded"
 	"github.com/primacy-dev/primacy/internal/watchfile"
 )
 
@@ -84,14 +85,21 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { retu
 // again is the pause before it looks again at files that it could not use, even if their folder is quiet.
 const again = 5 * time.Second
 
-// follow takes up changed files until ctx ends.
+// follow takes up changed files until ctx ends. If their disk does not answer, it returns soon after ctx has ended all the same;
+// the goroutines that it leaves behind only keep the certificate.
 func (c *certificate) follow(ctx context.Context) {
+	if err := bounded.Call(ctx, leaveTime, func() error { c.followFolders(ctx); return nil }); err != nil {
+		c.log.Error("what follows the certificate of the endpoints does not end, and is left behind (does a disk not answer?)", zap.Error(err))
+	}
+}
+
+func (c *certificate) followFolders(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	folders := map[string]string{filepath.Dir(c.files.CertFile): c.files.CertFile, filepath.Dir(c.files.KeyFile): c.files.KeyFile}
 	for _, file := range folders {
 		wg.Go(func() {
-			if err := watchfile.Watch(ctx, file, watchfile.Settle, c.look); err != nil {
+			if err := watchfile.Watch(ctx, file, watchfile.Settle, c.look, watchfile.Stall{}); err != nil {
 				c.log.Error("the certificate of the endpoints is not followed any more; restart to take up changes", zap.Error(err))
 			}
 		})

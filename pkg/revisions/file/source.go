@@ -35,7 +35,7 @@ func (s *source) Freshness() revisions.Freshness { return s.gauge.Freshness() }
 func (s *source) Watch(ctx context.Context, deliver func(election.Preference)) error {
 	f := &follower{source: s, keeper: revisions.Keeper{Deliver: deliver, Log: s.log, Gauge: &s.gauge, Place: "the file"}}
 	revisions.Retry(ctx, func(ctx context.Context) {
-		if err := watchfile.Watch(ctx, f.path, watchfile.Settle, f.look); err != nil && ctx.Err() == nil {
+		if err := watchfile.Watch(ctx, f.path, watchfile.Settle, f.look, watchfile.Stall{}); err != nil && ctx.Err() == nil {
 			f.keeper.Unreadable(err.Error(), err)
 		}
 	})

@@ -34,8 +34,9 @@ const anew = 30 * time.Second
 //   - half a minute after the last look, in any case.
 //
 // It calls look on the caller's goroutine. For the stall, what Watch itself asks of the disk is a part of the look. Watch returns nil when
-// ctx ends, though not while the disk does not answer, and an error when it cannot watch the directory at first. If the directory goes away later, Watch looks at intervals of ten times settle until there is one again. fsnotify
-// reads events on a goroutine of its own, which has ended when Watch returns.
+// ctx ends, though not while the disk does not answer, and an error when it cannot watch the directory at first. If the directory
+// goes away later, Watch looks at intervals of ten times settle until there is one again. fsnotify reads events on a goroutine
+// of its own, which has ended when Watch returns.
 func Watch(ctx context.Context, path string, settle time.Duration, look func() (again time.Time), stall Stall) (err error) {
 	return watch(ctx, path, settle, anew, look, stall)
 }

@@ -17,8 +17,8 @@
 //
 // Run owns all goroutines: one steps the member, one reads each watch, one reads the preferred revision;
 // a bounded number make requests; and each term with a runner has one. Each disabled election has one more, and so
-// has each Background and each Readiness of a runner. All of them have ended when Run returns, but for a call of Config.Announce
-// and a last line of the log that hang. Following an election costs no goroutine, unless its runner has Background or Readiness. The methods of Manager
+// has each Background and each Readiness of a runner. All of them have ended when Run returns, but for a call of Config.Announce,
+// of Config.Preferences or of a runner's Readiness, and a last line of the log, that hang. Following an election costs no goroutine, unless its runner has Background or Readiness. The methods of Manager
 // and Status may be called from any goroutine.
 //
 // # Loss of control

@@ -288,9 +288,8 @@ const watchGrace = time.Second
 
 // Run takes part in all elections until ctx ends. Then it stops every runner, releases every lock and
 // ends the session; last, it ends each runner's Background. It returns nil after that, or an error if the
-// realm cannot be used at all. Only calls of Config.Preferences, Config.Announce and a runner's Readiness that hang may
-// outlive Run. If Config.Parent dies, Run does the same, and returns ErrOrphaned. It runs once; a
-// second call returns ErrStopped.
+// realm cannot be used at all. The package's doc says which calls may outlive Run if they hang. If Config.Parent dies, Run does
+// the same, and returns ErrOrphaned. It runs once; a second call returns ErrStopped.
 func (m *Manager) Run(ctx context.Context) (err error) {
 	m.mu.Lock()
 	if m.running || m.finished {

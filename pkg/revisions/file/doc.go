@@ -16,5 +16,6 @@
 // directory come late, but they come: those behind a link into another directory, and those that
 // another machine makes on a network file system.
 //
-// Goroutines: fsnotify reads events on one of its own, which has ended when Watch returns.
+// Goroutines: fsnotify reads events on one of its own, which has ended when Watch returns. Watch does not return while the disk
+// does not answer.
 package file

@@ -45,7 +45,8 @@ func newLoggerTo(out zapcore.WriteSyncer, level, format string) *zap.Logger {
 		how.EncodeLevel = zapcore.CapitalLevelEncoder
 		encoder = zapcore.NewConsoleEncoder(how)
 	}
-	log := zap.New(zapcore.NewCore(encoder, zapcore.Lock(&impatient{to: out, encoder: encoder}), at))
-	klog.SetLoggerWithOptions(clientLog(log.Named("client-go")), klog.ContextualLogger(true))
+	log := zap.New(zapcore.NewCore(encoder, &impatient{to: out, encoder: encoder}, at))
+	klog.SetLoggerWithOptions(clientLog(log.Named("client-go")), klog.ContextualLogger(true),
+		klog.FlushLogger(func() { _ = log.Sync() })) // klog calls it before it ends the process
 	return log
 }

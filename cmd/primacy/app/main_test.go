@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 		"library":         library,
 		"waits":           waits,
 		"logs":            logs,
+		"ends":            ends,
 	})
 }
 

@@ -47,14 +47,13 @@ func untilSignal(parent context.Context, log *zap.Logger) (ctx context.Context, 
 				case first.IsZero():
 					first = time.Now()
 					cancel()
-					wg.Go(func() { // the log may hang, and we must hear the next signal
-						log.Info("stopping: runners stop, then locks are released; another signal ends it at once", zap.Stringer("signal", s))
-					})
+					log.Info("stopping: runners stop, then locks are released; another signal ends it at once", zap.Stringer("signal", s))
 				case time.Since(first) >= echo:
 					status := 128 + int(s.(syscall.Signal))
 					// Whatever hangs may hang the log too: exit in any case.
 					clock.AfterFunc(lastWord, func() { os.Exit(status) })
 					log.Warn("ending at once, without releasing anything", zap.Stringer("signal", s))
+					_ = log.Sync() // the process ends either way
 					os.Exit(status)
 				}
 			}

@@ -170,6 +170,13 @@ func (l *Limited) drop(lines, bytes int) {
 // closeFor is how long Close waits for the log.
 const closeFor = time.Second / 2
 
+// mostAhead is about how many bytes of a log's own queue one Limited fills before it waits for the log: others need the queue, too.
+// A line has lineCost beside the program's words.
+const (
+	mostAhead = 16 << 10
+	lineCost  = 200
+)
+
 // Close logs the queued messages, and then returns. It waits no longer than half a second for the log: whoever waits for
 // the end of a run waits for Close. It drops, and counts, what the log has not taken by then. Later messages are lost.
 func (l *Limited) Close() {
@@ -206,6 +213,7 @@ func (l *Limited) write() {
 	defer close(l.done)
 	timer := clock.NewTimer(refillEvery)
 	defer timer.Stop()
+	ahead := 0
 	ticking := true // an earlier run may have spent the budget: refill even before the first message
 	for {
 		open := true
@@ -222,6 +230,10 @@ func (l *Limited) write() {
 		}
 		for e, ok := l.take(); ok; e, ok = l.take() {
 			l.log.Log(e.level, e.message, e.fields...)
+			if ahead += lineCost + e.size; ahead >= mostAhead {
+				_ = l.log.Sync() // a log that fails has nowhere to say so
+				ahead = 0
+			}
 		}
 		if !open {
 			l.report()

@@ -184,6 +184,47 @@ func (s slow) Write(e zapcore.Entry, f []zapcore.Field) error {
 	return s.Core.Write(e, f)
 }
 
+// queuing is a log that keeps lines until Sync writes them.
+type queuing struct {
+	zapcore.LevelEnabler
+	bytes, most int
+}
+
+func (q *queuing) With([]zapcore.Field) zapcore.Core { return q }
+
+func (q *queuing) Check(e zapcore.Entry, c *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	return c.AddCore(e, q)
+}
+
+func (q *queuing) Write(_ zapcore.Entry, f []zapcore.Field) error {
+	for _, field := range f {
+		q.bytes += len(field.String)
+	}
+	q.most = max(q.most, q.bytes)
+	return nil
+}
+
+func (q *queuing) Sync() error {
+	time.Sleep(time.Millisecond)
+	q.bytes = 0
+	return nil
+}
+
+// TestALogThatQueuesIsNotFlooded checks that one output fills little of the queue that a log has for all.
+func TestALogThatQueuesIsNotFlooded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queuing{LevelEnabler: zap.InfoLevel}
+		l := NewLimited(zap.New(q), NewBudget(Rate{}, virtual()))
+		for range 1000 {
+			l.Say(zap.InfoLevel, "output", "line", strings.Repeat("x", 1000))
+		}
+		l.Close()
+		if <-l.done; q.most == 0 || q.most > mostAhead+1000 {
+			t.Errorf("%d bytes were queued at once, want about %d", q.most, mostAhead)
+		}
+	})
+}
+
 // TestFloodIsCounted checks that every line of a flood is either logged or counted, and its bytes
 // too.
 func TestFloodIsCounted(t *testing.T) {

@@ -395,6 +395,13 @@ var runnersRows = []row{
 		pkg:  "pkg/runners/child", test: "TestEndDoesNotAwaitASlowLog",
 	},
 	{
+		name: "runners/floods-the-log", rule: "one program's output fills little of the queue that a log has for all",
+		file: "pkg/runners/child/limited.go",
+		old:  "				_ = l.log.Sync() // a log that fails has nowhere to say so\n",
+		new:  "",
+		pkg:  "pkg/runners/child", test: "TestALogThatQueuesIsNotFlooded",
+	},
+	{
 		name: "runners/given-up-uncounted", rule: "lines that the log did not take at the end of a run are counted",
 		file: "pkg/runners/child/limited.go",
 		old:  "		l.dropped.bytes += e.size\n	}\n	l.waiting = nil\n",

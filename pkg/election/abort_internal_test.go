@@ -72,6 +72,48 @@ func TestNoAbortAwaitsTheLog(t *testing.T) {
 	}
 }
 
+// queuingLog is a log that writes its last line on Sync, and needs half of latestLog for that.
+type queuingLog struct {
+	zapcore.Core
+	last *zapcore.Entry
+}
+
+func (q *queuingLog) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	return to.AddCore(e, q)
+}
+
+func (q *queuingLog) Write(e zapcore.Entry, _ []zapcore.Field) error {
+	q.last = &e
+	return nil
+}
+
+func (q *queuingLog) Sync() error {
+	time.Sleep(latestLog / 2)
+	return q.Core.Write(*q.last, nil)
+}
+
+// TestAnAbortIsWrittenFirst checks that a log that queues its lines, and is healthy, has written why the process ends before it
+// ends, even if nothing was said ahead.
+func TestAnAbortIsWrittenFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clocktest.Bubble{}
+		core, lines := observer.New(zap.InfoLevel)
+		release, written := make(chan struct{}), make(chan int, 1)
+		stubborn := RunnerFunc(func(context.Context, Term) error { <-release; return nil })
+		var wg sync.WaitGroup
+		by := c.Now().Add(time.Second)
+		aborter := aborter{func(error) { written <- lines.Len() }, zap.New(&queuingLog{Core: core})}
+		w := begin(t.Context(), c, stubborn, Term{Election: "a"}, by.Add(time.Hour), 10*time.Second, aborter, &wg, func(error, bool) {})
+		time.Sleep(3 * time.Second) // as if the stop came only now
+		w.end(Stop{Reason: "test", By: by})
+		if n := <-written; n != 1 {
+			t.Errorf("%d lines were written, want one", n)
+		}
+		close(release)
+		wg.Wait()
+	})
+}
+
 // TestAbortIsCalledOnce checks that work that ends while the process waits for its last line does not call Abort again.
 func TestAbortIsCalledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -53,8 +53,12 @@ type Config struct {
 	// Clock is the time. Default: CLOCK_BOOTTIME.
 	Clock clock.Clock
 	// Log takes transitions and trouble. Logr and Slog make one of other loggers. Default: slog.Default(), which
-	// writes to standard error unless the program changed it; zap.NewNop() is silent. It must not block for long: work
-	// that has ended may wait for it, and is not started again meanwhile. A write to standard output or error whose reader is
+	// writes to standard error unless the program changed it; zap.NewNop() is silent. The Manager
+	// waits for each line, so Log must take it soon or queue it. An election logs one line or more when it is won, and when it is
+	// lost. If the lines of all elections that move at once take some ten seconds (in the default timing), the member loses its
+	// session and its terms: 300 elections kept them with 30 ms a line, and lost them with 100 ms. Work that has
+	// ended may wait for Log, too, and is not started again meanwhile. A Log that queues needs a Sync that waits for the
+	// queue: the Manager calls it before Abort. A write to standard output or error whose reader is
 	// gone ends a Go process with SIGPIPE: catch that signal with signal.Notify if the log must not end the work.
 	Log *zap.Logger
 	// Parent is a process that can prove the death of this one, such as that of package parent. Default: none;

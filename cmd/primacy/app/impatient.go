@@ -31,9 +31,10 @@ type impatient struct {
 }
 
 const (
-	// mostLines and mostBytes bound the queue. The last line may exceed mostBytes.
-	mostLines = 4096
-	mostBytes = 1 << 20
+	// mostLines and mostBytes bound the queue. A line for each of ten thousand elections, which all begin at once, fits in. The last line
+	// may exceed mostBytes.
+	mostLines = 1 << 15
+	mostBytes = 8 << 20
 	// logPatience is how long a process that ends waits for its log.
 	logPatience = time.Second
 )

@@ -255,13 +255,6 @@ var runnersRows = []row{
 		pkg:  "pkg/runners/plugin", test: "TestSocketsFit",
 	},
 	{
-		name: "signals/logs-first", rule: "a signal stops a member, even if its log hangs",
-		file: "cmd/primacy/app/signals.go",
-		old:  "					cancel()\n					wg.Go(func() {",
-		new:  "					defer cancel()\n					func(f func()) { f() }(func() {",
-		pkg:  "cmd/primacy/app", test: "TestSignalsWhileTheLogHangs",
-	},
-	{
 		name: "signals/waits-for-its-last-word", rule: "another signal ends a member at once, even if its log hangs",
 		file: "cmd/primacy/app/signals.go",
 		old:  "					clock.AfterFunc(lastWord, func() { os.Exit(status) })\n",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,37 @@ func TestPermission(t *testing.T) {
 	}
 }
 
+// TestPermissionForOneName checks that a watch shows the names that a member may watch, says which it may not, and shows those, too, once it may.
+func TestPermissionForOneName(t *testing.T) {
+	cluster := devcluster.Start(t)
+	namespace := cluster.Namespace(t)
+	config := rest.CopyConfig(cluster.Config)
+	config.Impersonate.UserName = "member"
+	s := In(newClient(t, config), namespace)
+	grant(t, cluster, namespace, "member", "a")
+	if _, err := s.Put(t.Context(), "a", held, record.Version{}); err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var denied [][]string
+	err := s.WatchNames(ctx, []string{"a", "b"}, func(e lock.Event) {
+		switch {
+		case e.Kind == lock.Listed && (len(e.List) != 1 || e.List[0].Name != "a" || len(e.Denied) > 0 && !errors.Is(e.Err, lock.ErrDenied)):
+			t.Errorf("the list shows %v, and denies %v: %v", e.List, e.Denied, e.Err)
+		case e.Kind == lock.Listed:
+			denied = append(denied, e.Denied)
+		case e.Kind == lock.Resumed && len(denied[len(denied)-1]) > 0:
+			grant(t, cluster, namespace, "member", "b")
+		case e.Kind == lock.Resumed:
+			cancel()
+		}
+	})
+	if err != nil || errors.Is(ctx.Err(), context.DeadlineExceeded) || len(denied) != 2 || !slices.Equal(denied[0], []string{"b"}) {
+		t.Errorf("WatchNames returned %v, and denied %v", err, denied)
+	}
+}
+
 // grant gives a user the permissions that a store needs for the names.
 func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string, names ...string) {
 	client, err := rbacclient.NewForConfig(cluster.Config)
@@ -175,7 +207,7 @@ func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string, na
 		t.Error(err)
 		return
 	}
-	meta := metav1.ObjectMeta{Name: "member"}
+	meta := metav1.ObjectMeta{Name: "member-" + strings.Join(names, "-")}
 	of := func(names []string, verbs ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: names, Verbs: verbs}
 	}
@@ -187,7 +219,7 @@ func grant(t *testing.T, cluster *devcluster.Cluster, namespace, user string, na
 	}
 	_, err = client.RoleBindings(namespace).Create(context.Background(), &rbacv1.RoleBinding{
 		ObjectMeta: meta,
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "member"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}, metav1.CreateOptions{})
 	if err != nil {

@@ -118,9 +118,8 @@ func (f *follower) takeOne(e shown) (news bool) {
 	case lock.Progressed:
 		p.heard = time.Now()
 	}
-	denied := p.denied != "" && errors.Is(e.Err, lock.ErrDenied)
 	switch {
-	case denied:
+	case p.denied != "" && errors.Is(e.Err, lock.ErrDenied): // also if the list says so of some names only: their locks are not absent
 		clear(p.known)
 		was := p.refused
 		p.listed, p.refused = false, true

@@ -115,6 +115,7 @@ func listed(entries ...lock.Entry) lock.Event { return lock.Event{Kind: lock.Lis
 // any other failure is an error.
 func TestConfigMapsThatAreNotSeen(t *testing.T) {
 	denied := lock.Event{Kind: lock.Broken, Err: lock.ErrDenied}
+	partly := lock.Event{Kind: lock.Listed, Denied: []string{"c"}, Err: lock.ErrDenied}
 	lease, labelled := held("a", alice, "1-9-0", 1, time.Second), held("b", alice, "1-9-0", 1, time.Second)
 	foreign := lock.Entry{Name: "c", Record: &record.Record{Holder: "somebody", Duration: 15 * time.Second, Renewed: ago(0)}}
 	expected := []status.Expected{{Election: "c", Lock: "c", Kind: status.ConfigMap}}
@@ -127,6 +128,7 @@ func TestConfigMapsThatAreNotSeen(t *testing.T) {
 		{"all", listed(labelled), denied, nil, "a b", ""},
 		{"all and named", listed(labelled), listed(foreign), expected, "a b c", ""},
 		{"named alone", denied, listed(foreign), expected, "a c", "only if the configuration names them"},
+		{"all but the one configured", denied, partly, expected, "a", "you may not list and watch configmaps"},
 		{"none, but one configured", denied, denied, expected, "a", "you may not list and watch configmaps"},
 		{"none", denied, denied, nil, "a", "you may not list and watch configmaps"},
 		{"trouble", lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}, denied, nil, "outcome unknown", ""},

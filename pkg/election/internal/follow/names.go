@@ -30,7 +30,7 @@ type Named interface {
 // stream merges one stream for each name. The merged streams end together, and each resumes from its own
 // position: events come in the order of the store for each object, not across objects.
 //
-// Names that the store denies hold up no others: lists and streams leave them out, and say so. It is asked for them again every askAgain.
+// Names that the store denies hold up no others: lists and streams leave them out, and say so. The store is asked for them again every askAgain.
 func Names(store Named, names []string) Source {
 	names = slices.Clone(names)
 	slices.Sort(names)

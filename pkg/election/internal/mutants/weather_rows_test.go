@@ -73,6 +73,20 @@ var weatherRows = []row{
 		pkg:  "pkg/election", test: "TestLeaderWhoseWatchLagsFailsOpen",
 	},
 	{
+		name: "watch/denied-is-absent-for-people", rule: "nobody is told that a lock is absent that he may not see",
+		file: "pkg/election/status/look.go",
+		old:  "	case p.denied != \"\" && errors.Is(",
+		new:  "	case p.denied != \"\" && e.Kind == lock.Broken && errors.Is(",
+		pkg:  "pkg/election/status", test: "TestConfigMapsThatAreNotSeen",
+	},
+	{
+		name: "writes/least-outage", rule: "pings notice a dead connection before the quickest election's work stops",
+		file: "config/arithmetic.go",
+		old:  "least = min(least, e.Timing.Outage())",
+		new:  "_ = e",
+		pkg:  "config", test: "TestLeastOutage",
+	},
+	{
 		name: "watch/one-denied-name-ends-all", rule: "a name that the store denies holds up no other that is watched by name",
 		file: "pkg/election/internal/follow/names.go",
 		old:  "		case errors.Is(err, lock.ErrDenied):\n			s.denied[name] = err\n",

@@ -145,7 +145,7 @@ func (m *Manager) session() error {
 		return errors.New("no beat has come back yet")
 	}
 	if since := m.cfg.Clock.Now().Sub(beat); since > m.cfg.Timing.LeaseDuration {
-		return fmt.Errorf("its last beat that came back was sent %v ago (is the API server reachable?)", since.Round(time.Millisecond))
+		return fmt.Errorf("its last beat that came back was sent %v ago (the log says why: is the API server reachable, are the credentials valid?)", since.Round(time.Millisecond))
 	}
 	return nil
 }

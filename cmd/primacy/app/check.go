@@ -232,6 +232,8 @@ func (x *checking) checkElections(r status.Report) {
 		case e.Group != x.group || e.State == status.Foreign:
 		case e.State == status.Led && !e.Stale:
 			led++
+		case x.left(e):
+			x.say("led", gradeWarning, leftHint, "the configuration does not have %s, and nobody holds its lock", e.Name)
 		default:
 			x.say("led", gradeProblem, "primacy explain "+e.Name+" says why", "nobody leads %s: %s", e.Name, goalLed.unmet(e))
 		}

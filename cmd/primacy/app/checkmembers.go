@@ -1,31 +1,12 @@
 package app
 
-import (
-	"maps"
-	"slices"
-	"strings"
+import "github.com/primacy-dev/primacy/pkg/election/status"
 
-	"github.com/primacy-dev/primacy/pkg/election/status"
-)
-
-// checkSets looks for revisions whose members have other elections than those of another revision. Members that differ
-// from others of their own revision are Member.Differs.
+// checkSets looks for revisions whose members have other elections than those of another revision.
 func (x *checking) checkSets(r status.Report) {
-	if len(x.rulebook.scoped) > 0 {
-		return // such an election has another name in each revision, and only its digest is published
+	if unlike := x.unlikeSets(r); unlike != "" {
+		x.say("members", gradeWarning, lacksOf+"; that is as it should be for elections with scope: revision, and for those of one revision only", "%s", unlike)
 	}
-	sets, revisions := map[string]bool{}, map[string]bool{}
-	for _, m := range r.Members {
-		set, _ := m.Publishes()
-		if m.Group == x.group && m.State == status.Live && set != "" && !slices.Contains(m.Differs, "elections") {
-			sets[set], revisions[m.Revision] = true, true
-		}
-	}
-	if len(sets) < 2 {
-		return
-	}
-	x.say("members", gradeWarning, "elections that a revision lacks do not move to it; that is as it should be for elections with scope: revision, and for those of one revision only",
-		"the members of revisions %s do not all have the same elections", strings.Join(slices.Sorted(maps.Keys(revisions)), ", "))
 }
 
 // checkShared looks for locks that a member of another group holds.

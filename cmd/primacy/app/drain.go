@@ -102,7 +102,7 @@ func hostNamed(member string) string {
 
 // drainWarnings lists what speaks against draining a member.
 func (s *steerCommand) drainWarnings(member string) (all []string) {
-	lives, left := false, false
+	lives, left, drainedToo := false, false, false
 	for _, m := range s.report.Members {
 		if m.Group != s.group || m.State != status.Live {
 			continue
@@ -111,7 +111,10 @@ func (s *steerCommand) drainWarnings(member string) (all []string) {
 		switch {
 		case record.HostOf(m.Identity) == member:
 			lives = true
-		case !drained && m.Ready:
+		case !m.Ready:
+		case drained:
+			drainedToo = true
+		default:
 			left = true
 		}
 	}
@@ -124,7 +127,11 @@ func (s *steerCommand) drainWarnings(member string) (all []string) {
 	if !lives {
 		all = append(all, fmt.Sprintf("no member %s of group %s lives; it will be kept out once it starts", member, s.group))
 	}
-	if !left {
+	switch {
+	case left:
+	case drainedToo:
+		all = append(all, "all other members that are ready are drained, too, so elections are led as if none were")
+	default:
 		all = append(all, "no other member is ready, so this one goes on to lead until another one is")
 	}
 	return append(all, s.divided()...)

@@ -76,6 +76,9 @@ func (g *groupCommand) explain(ctx context.Context, election string) (explanatio
 		heldBy, e.Group = e.Group, e.AlsoOf
 	}
 	g.group = e.Group
+	if heldBy == "" && g.left(e) {
+		return explanation{}, fmt.Errorf("the configuration has no election %s, and nobody holds its lock: nobody is to lead it (%s; without --config explain goes by the API alone)", election, leftHint)
+	}
 	f := facts{report: report, election: e, heldBy: heldBy, rules: g.rulebook.rules(election), byDefault: defaultSeen(report, e.Group), defaultFrom: "as most members see it"}
 	f.notes = append(f.notes, report.Notes...)
 	if !g.rulebook.configured {

@@ -122,8 +122,12 @@ func (f *forcing) effect() effect {
 		what.Warnings = append(what.Warnings, fmt.Sprintf("member %s is not ready to lead %s, and the holder gives way only to one that is", f.to, e.Name))
 	}
 	if f.nominee.Identity != "" && f.outside(e, f.nominee) == "" && f.unlike(e, f.nominee) {
-		what.Warnings = append(what.Warnings, fmt.Sprintf("%s and %s do not have the same elections, and whether both have %s does not show. If %s does not, nobody leads %s for a moment (--config says what they have)",
-			f.to, view.NameOf(e.Holder), e.Name, f.to, e.Name))
+		warning := fmt.Sprintf("%s and %s do not have the same elections, and whether both have %s does not show. If %s does not, nobody leads %s for a moment",
+			f.to, view.NameOf(e.Holder), e.Name, f.to, e.Name)
+		if !f.rulebook.configured {
+			warning += " (--config says whether that is for elections with scope: revision)"
+		}
+		what.Warnings = append(what.Warnings, warning)
 	}
 	if plan.Standstill != nil && !plan.Standstill.NoTakeover {
 		what.Warnings = append(what.Warnings, "the group is paused. This move is made all the same")

@@ -212,10 +212,9 @@ func (g *gcCommand) unconfigured(kind status.Kind, all []lock.Entry) (left []lef
 	left = []leftLock{}
 	for _, e := range all {
 		r := e.Record
-		if !g.rulebook.configured || r == nil || r.Group != g.group || r.Election == "" || r.Election == controller.ElectionName(g.group) || g.rulebook.has(r.Election) {
-			continue
+		if r != nil && r.Group == g.group && r.Election != "" && r.Election != controller.ElectionName(g.group) && g.rulebook.without(r.Election) {
+			left = append(left, leftLock{kind, e.Name, r.Election, r.Holder})
 		}
-		left = append(left, leftLock{kind, e.Name, r.Election, r.Holder})
 	}
 	return left
 }

@@ -99,6 +99,8 @@ func (h *handbackCommand) run(ctx context.Context) error {
 			fmt.Fprintf(&text, "%s: nothing to do: another elector can take it, or it expires by itself\n", one.Election)
 		case one.Released:
 			fmt.Fprintf(&text, "%s: released; it was %s's\n", one.Election, one.From)
+		case lives(report, one.From):
+			fmt.Fprintf(&text, "%s: would be left as it is if %s lives, which renewed its session within a lease (stop that member first): --dry-run\n", one.Election, one.From)
 		default:
 			fmt.Fprintf(&text, "%s: would be released once %s is silent for a lease: --dry-run\n", one.Election, one.From)
 		}
@@ -110,6 +112,11 @@ func (h *handbackCommand) run(ctx context.Context) error {
 		return refused(fmt.Errorf("%w (stop that member first)", err))
 	}
 	return err
+}
+
+// lives says whether a member has renewed its session lately, by a report.
+func lives(r status.Report, identity string) bool {
+	return slices.ContainsFunc(r.Members, func(m status.Member) bool { return m.Identity == identity && m.State == status.Live })
 }
 
 // choose returns the elections that the operator asked for, and each of them once more for each other Lease that it had.

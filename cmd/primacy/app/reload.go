@@ -23,6 +23,9 @@ type reload struct {
 func (p planner) reload(ctx context.Context, inForce, written *config.Configuration) (*reload, error) {
 	steps, err := config.NewPlan(inForce, written)
 	if err != nil {
+		if _, mistakes := p.plan(ctx, written); mistakes != nil { // a kind of lock that does not exist looks like another lock, for one
+			return nil, mistakes
+		}
 		return nil, err
 	}
 	made, err := p.plan(ctx, steps.Next)

@@ -65,7 +65,7 @@ func (r *rolloutCommand) look(ctx context.Context) (status.Report, error) {
 	if err != nil {
 		return report, r.failed(err)
 	}
-	return report, nil
+	return r.present(report), nil
 }
 
 // load reads the stored plan.

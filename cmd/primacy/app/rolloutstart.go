@@ -126,6 +126,9 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 		i := slices.IndexFunc(report.Elections, func(e status.Election) bool { return e.Name == election })
 		return identities(r.rulebook.rules(election).canarys(report, report.Elections[i], stored.Plan, spec.Canary))
 	})
+	if unlike := r.unlikeSets(report); unlike != "" {
+		analysis.Notes = append(analysis.Notes, unlike+": "+lacksOf)
+	}
 	if !r.rulebook.configured {
 		analysis.Notes = append(analysis.Notes, unseen)
 	}

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +35,11 @@ without a moment in which two members work at once.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return &usageError{fmt.Errorf("%w (%s --help lists the flags)", err, c.CommandPath())}
+		hint := c.CommandPath() + " --help lists the flags"
+		if number := unitless(err); number != "" {
+			hint = fmt.Sprintf("%[1]ss is seconds, %[1]sm is minutes", number)
+		}
+		return &usageError{fmt.Errorf("%w (%s)", err, hint)}
 	})
 	root.AddCommand(
 		newRun(a), newStatus(), newExplain(), newHistory(), newEvents(),
@@ -54,6 +60,18 @@ without a moment in which two members work at once.`,
 // isPlugin says whether kubectl started the program as its plugin.
 func isPlugin(invokedAs string) bool {
 	return strings.HasPrefix(filepath.Base(invokedAs), "kubectl-")
+}
+
+// unitless is the number that somebody gave a flag in place of a duration; empty if that is not the error.
+func unitless(err error) string {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) || invalid.GetFlag().Value.Type() != "duration" {
+		return ""
+	}
+	if _, err := strconv.ParseFloat(invalid.GetValue(), 64); err != nil {
+		return ""
+	}
+	return invalid.GetValue()
 }
 
 // noArguments refuses arguments that are not flags.

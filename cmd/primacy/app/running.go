@@ -30,17 +30,17 @@ func (a *additions) validateRunning(ctx context.Context, g groupCommand) error {
 	}
 	p := a.checker()
 	p.locks = locks
-	written, err := publishedBy(ctx, p, g.process, g.process.Configuration)
+	r := running{process: g.process, report: report, publishes: func(c *config.Configuration) (election.Published, error) {
+		return publishedBy(ctx, p, g.process, c)
+	}}
+	if r.written, err = r.publishes(g.process.Configuration); err != nil {
+		return err
+	}
+	text, err := r.text()
 	if err != nil {
 		return err
 	}
-	r := running{process: g.process, report: report, written: written}
-	without := *g.process.Configuration
-	without.Elections = slices.DeleteFunc(slices.Clone(without.Elections), func(e config.Election) bool { return !e.Disabled && r.seen(e) < 0 })
-	if r.known, err = publishedBy(ctx, p, g.process, &without); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprint(g.out, r.text()); err != nil {
+	if _, err := fmt.Fprint(g.out, text); err != nil {
 		return err
 	}
 	if len(r.refusals) > 0 {
@@ -73,17 +73,20 @@ func publishedBy(ctx context.Context, p planner, process *config.Process, c *con
 type running struct {
 	process *config.Process
 	report  status.Report
+	// publishes is what a member with a configuration publishes of it.
+	publishes func(*config.Configuration) (election.Published, error)
+	// written is what a member publishes that starts with the file.
 	written election.Published
-	// known is what a member publishes of the elections that have locks.
-	known election.Published
 	// refusals are the parts that members would refuse.
 	refusals []string
+	// moving are the elections whose locks do not show whether their members have taken a migration up.
+	moving []string
 	// byLock: the lock of an election is one of them.
 	byLock bool
 }
 
 // text has a line for each change that can be seen, and one for each living member.
-func (r *running) text() string {
+func (r *running) text() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "what members of group %s that run would do with this file, as far as the API shows it:\n", r.process.Group)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -96,19 +99,21 @@ func (r *running) text() string {
 	for _, m := range r.report.Members {
 		if m.Group == r.process.Group && m.State == status.Live {
 			live++
-			r.member(m, line)
+			if err := r.member(m, line); err != nil {
+				return "", err
+			}
 		}
 	}
 	if live == 0 {
 		line("", "", "no member lives")
 	}
-	line("unseen", "", "members do not publish their runners, sources, weights of others and endpoints: validate --against compares these with a file")
+	line("unseen", "", "members do not publish their runners, sources, weights of others, endpoints, and the kinds and namespaces of their locks: validate --against compares these with a file")
 	line("unseen", "", "members take up only what they have the rights for, and do not publish their rights: primacy check --pre -f %s, with the credentials of members, asks for them", r.process.Configuration.File)
 	for _, note := range r.report.Notes {
 		line("unseen", "", "%s", note)
 	}
 	_ = w.Flush() // a strings.Builder never fails to write
-	return trimmed(b.String())
+	return trimmed(b.String()), nil
 }
 
 // seen is the index of an election of the file among those that have locks; negative if no member has created its lock.
@@ -134,6 +139,11 @@ func (r *running) elections(line func(verb, what, text string, args ...any)) {
 			line("refuses", e.Name, "%s leads it by %s", view.NameOf(seen.Holder), seen.Ref())
 			r.refusals = append(r.refusals, fmt.Sprintf("%s: election %s: its lock would be %s, and %s leads it by %s (name the old lock in migrateFrom)",
 				c.File, e.Name, refOf(e.Lock.LockName()), view.NameOf(seen.Holder), seen.Ref()))
+			continue
+		}
+		if moves := r.migration(e, seen); moves != "" {
+			line("migrates", e.Name, "%s: a member that has not taken this up yet stops its work and starts it again", moves)
+			r.moving = append(r.moving, e.Name)
 		}
 	}
 	for _, seen := range r.report.Elections {
@@ -145,34 +155,87 @@ func (r *running) elections(line func(verb, what, text string, args ...any)) {
 	}
 }
 
+// migration says how the locks that the file gives an election differ from those that its holder has; empty if they do not.
+func (r *running) migration(e config.Election, seen status.Election) string {
+	var wanted []status.Ref
+	for _, l := range e.LockNames() {
+		wanted = append(wanted, refOf(l))
+	}
+	held := locksHeld(seen)
+	lacks := func(all []status.Ref) func(status.Ref) bool {
+		return func(one status.Ref) bool { return !slices.Contains(all, one) }
+	}
+	switch at := slices.IndexFunc(held, lacks(wanted)); {
+	case held == nil:
+		return ""
+	case at >= 0:
+		return fmt.Sprintf("%s is not its lock any more", held[at])
+	case slices.ContainsFunc(wanted, lacks(held)):
+		return fmt.Sprintf("its lock moves from %s to %s", wanted[0], wanted[1])
+	}
+	return ""
+}
+
+// taken is a configuration as a running member takes it up: with what it keeps until a restart.
+type taken struct {
+	election.Published
+	// known is what the member publishes of the elections that have locks.
+	known election.Published
+	// guessed: the member does not publish all the timings that it keeps.
+	guessed bool
+}
+
+// takenBy is the file as a member would take it up. refused says why it would not; see keeping.
+func (r *running) takenBy(m status.Member) (t taken, refused string, err error) {
+	next, refused := r.keeping(m)
+	if refused != "" {
+		return t, refused, nil
+	}
+	t.guessed = m.LeaseSeconds != 0 && r.lease() != m.LeaseSeconds
+	if t.Published, err = r.publishes(next); err != nil {
+		return t, "", err
+	}
+	known := *next
+	known.Elections = slices.DeleteFunc(slices.Clone(known.Elections), func(e config.Election) bool { return !e.Disabled && r.seen(e) < 0 })
+	t.known, err = r.publishes(&known)
+	return t, "", err
+}
+
+// lease is the file's leaseDuration as sessions publish it, in seconds.
+func (r *running) lease() int { return int(r.process.Configuration.Timing.LeaseDuration.Seconds()) }
+
 // member compares what a member publishes with what it would publish.
-func (r *running) member(m status.Member, line func(verb, what, text string, args ...any)) {
+func (r *running) member(m status.Member, line func(verb, what, text string, args ...any)) error {
 	c := r.process.Configuration
 	names, setup := m.Publishes()
 	who := view.NameOf(m.Identity)
 	if m.Revision != c.Member.Revision && slices.ContainsFunc(c.Elections, func(e config.Election) bool { return e.Suffix != "" }) {
 		line("differs", who, "it is of revision %s, so elections of scope: revision have other names there: validate --against compares them", m.Revision)
-		return
+		return nil
 	}
-	if refused := r.refused(m); refused != "" {
+	written, refused, err := r.takenBy(m)
+	if err != nil {
+		return err
+	}
+	if refused != "" {
 		line("refuses", who, "%s", refused)
-		return
+		return nil
 	}
 	var takes []string
-	adds := names == r.known.Elections && names != r.written.Elections && setup.Rules == r.known.Rules && setup.Timings == r.known.Timings
+	adds := names == written.known.Elections && names != written.Elections && setup.Rules == written.known.Rules && setup.Timings == written.known.Timings
 	switch {
 	case setup.Rules == "":
 		line("unknown", who, "it publishes nothing about its elections")
-		return
+		return nil
 	case adds:
-		line("reloads", who, "it takes part in the elections that are added; it has all others so, and nothing stops")
-	case names != r.written.Elections:
+		line("reloads", who, "it takes part in the elections that are added; it has all others so, and nothing stops"+r.unless())
+	case names != written.Elections:
 		line("reloads", who, "elections come or go: those that go stop and release their locks; whether others differ does not show")
 	default:
-		if setup.Rules != r.written.Rules {
+		if setup.Rules != written.Rules {
 			takes = append(takes, "the rules of some differ (lock, priority, bootstrap, sharedWith, range or outage)")
 		}
-		if setup.Timings != r.written.Timings {
+		if setup.Timings != written.Timings && !written.guessed {
 			takes = append(takes, "the timings of some differ")
 		}
 	}
@@ -180,8 +243,8 @@ func (r *running) member(m status.Member, line func(verb, what, text string, arg
 		line("reloads", who, "%s: what differs is exchanged, so work stops and locks are released", strings.Join(takes, ", and "))
 	}
 	var waits []string
-	if lease := int(c.Timing.LeaseDuration.Seconds()); m.LeaseSeconds != 0 && m.LeaseSeconds != lease {
-		waits = append(waits, fmt.Sprintf("timing.leaseDuration %ds (it has %ds)", lease, m.LeaseSeconds))
+	if written.guessed {
+		waits = append(waits, fmt.Sprintf("timing.leaseDuration %ds (it has %ds)", r.lease(), m.LeaseSeconds))
 	}
 	if setup.DriftPPM != r.written.DriftPPM {
 		waits = append(waits, fmt.Sprintf("timing.drift %v (it has %v)", r.written.Drift(), setup.Drift()))
@@ -189,16 +252,28 @@ func (r *running) member(m status.Member, line func(verb, what, text string, arg
 	if len(waits) > 0 {
 		line("waits", who, "%s: a restart takes it up", strings.Join(waits, ", "))
 	}
-	if len(takes)+len(waits) == 0 && names == r.written.Elections {
-		line("keeps", who, "it has the same elections, rules and timings")
+	if written.guessed && setup.Timings != written.Timings && names == written.Elections {
+		line("unseen", who, "whether timings of its elections differ otherwise does not show")
 	}
+	if len(takes)+len(waits) == 0 && names == written.Elections {
+		line("keeps", who, "it has the same elections, rules and timings"+r.unless())
+	}
+	return nil
 }
 
-// refused says why a member would refuse the file; empty if it would not, as far as the API shows it. It takes up all of a
-// file or none.
-func (r *running) refused(m status.Member) string {
+// unless is added to what is said of a member where a migration may make it different.
+func (r *running) unless() string {
+	if r.moving == nil {
+		return ""
+	}
+	return "; whether it has taken the migration up does not show (" + strings.Join(r.moving, ", ") + ")"
+}
+
+// keeping is the file with what a member keeps until a restart. refused says why the member would refuse the file; empty if it
+// would not, as far as the API shows it. A member takes up all of a file or none.
+func (r *running) keeping(m status.Member) (next *config.Configuration, refused string) {
 	if r.byLock {
-		return "all of it, since a member takes up all of a file or none"
+		return nil, "all of it, since a member takes up all of a file or none"
 	}
 	written := r.process.Configuration
 	kept := *written
@@ -209,16 +284,17 @@ func (r *running) refused(m status.Member) string {
 		kept.Timing.Drift = m.Drift
 	}
 	if kept.Timing == written.Timing {
-		return ""
+		return written, ""
 	}
 	if kept.Timing.LeaseDuration != written.Timing.LeaseDuration { // members do not publish it; profiles are near this ratio
 		kept.Timing.RenewInterval = kept.Timing.LeaseDuration / 5
 	}
-	if _, err := config.NewPlan(&kept, written); err != nil {
+	plan, err := config.NewPlan(&kept, written)
+	if err != nil {
 		if text := err.Error(); !slices.Contains(r.refusals, text) {
 			r.refusals = append(r.refusals, text)
 		}
-		return "its timings do not go with those that it keeps until a restart"
+		return nil, "its timings do not go with those that it keeps until a restart"
 	}
-	return ""
+	return plan.Next, ""
 }

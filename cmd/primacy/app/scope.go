@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,19 +20,67 @@ func (s *steerCommand) outside(e status.Election, m status.Member) string {
 	switch x := s.rulebook.rules(e.Name); {
 	case !x.takesPart(m):
 		return host + " takes no part: this election is for members of revision " + x.onlyRevision
-	case s.unlike(e, m) && m.Revision != s.holderOf(e).Revision && strings.HasSuffix(e.Name, "-"+s.holderOf(e).Revision):
+	case !s.rulebook.has(e.Name) && s.unlike(e, m) && m.Revision != s.holderOf(e).Revision && strings.HasSuffix(e.Name, "-"+s.holderOf(e).Revision):
 		return fmt.Sprintf("%s seems to take no part: by its name, this election is for members of revision %s, and %s and %s do not have the same elections (--config says which elections have scope: revision)",
 			host, s.holderOf(e).Revision, host, view.NameOf(e.Holder))
 	}
 	return ""
 }
 
-// unlike says whether a member has other elections than the holder, and no configuration says that both have this one.
+// unlike says whether a member has other elections than the holder. A configuration does not say which elections a member of
+// another revision has.
 func (s *steerCommand) unlike(e status.Election, m status.Member) bool {
 	ours, _ := s.holderOf(e).Publishes()
 	theirs, _ := m.Publishes()
-	return !s.rulebook.has(e.Name) && ours != "" && theirs != "" && ours != theirs
+	return (!s.digestsDiffer() || !s.rulebook.has(e.Name)) && ours != "" && theirs != "" && ours != theirs
 }
+
+// digestsDiffer says whether the configuration has elections with scope: revision. Such an election has another name in each
+// revision, so the digests of revisions differ although nothing is amiss.
+func (g *groupCommand) digestsDiffer() bool { return len(g.rulebook.scoped) > 0 }
+
+// unlikeSets says which revisions have members with different elections; empty if that does not show.
+// Members that differ from others of their own revision are Member.Differs.
+func (g *groupCommand) unlikeSets(r status.Report) string {
+	if g.digestsDiffer() {
+		return ""
+	}
+	sets, revisions := map[string]bool{}, map[string]bool{}
+	for _, m := range r.Members {
+		set, _ := m.Publishes()
+		if m.Group == g.group && m.State == status.Live && set != "" && !slices.Contains(m.Differs, "elections") {
+			sets[set], revisions[m.Revision] = true, true
+		}
+	}
+	if len(sets) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("the members of revisions %s do not all have the same elections", strings.Join(slices.Sorted(maps.Keys(revisions)), ", "))
+}
+
+// unlikeNote warns of elections that would not move, if some of those that move go to another revision.
+func (s *steerCommand) unlikeNote(moving []movement) string {
+	unlike := s.unlikeSets(s.report)
+	if unlike == "" || !slices.ContainsFunc(moving, s.crosses) {
+		return ""
+	}
+	return unlike + ": " + lacksOf
+}
+
+// crosses says whether an election moves to a member of another revision.
+func (s *steerCommand) crosses(m movement) bool {
+	revision := func(identity string) string {
+		i := slices.IndexFunc(s.report.Members, func(m status.Member) bool { return m.Identity == identity })
+		if i < 0 {
+			return ""
+		}
+		return s.report.Members[i].Revision
+	}
+	return !m.Stays && !m.Forced && revision(m.Candidates[0]) != revision(m.Holder)
+}
+
+// lacksOf is what follows from unlikeSets.
+const lacksOf = "elections that a revision lacks do not move to it"
 
 // holderOf is the member that holds the election; zero if the API does not show it.
 func (s *steerCommand) holderOf(e status.Election) status.Member {

@@ -172,7 +172,7 @@ func (a *awaiting) missing(r status.Report) (string, error) {
 			continue
 		}
 		if why := a.goal.unmet(e); why != "" {
-			if a.rulebook.configured && !a.rulebook.has(e.Name) {
+			if a.rulebook.without(e.Name) {
 				why += " (the configuration has no such election: primacy gc lists what is left of it)"
 			}
 			missing = append(missing, why)

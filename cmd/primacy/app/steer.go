@@ -90,6 +90,7 @@ func (s *steerCommand) see(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	s.report = s.present(s.report)
 	stored, err := steering.Load(ctx, s.maps(), s.group)
 	s.take(stored)
 	return err
@@ -171,6 +172,9 @@ func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, ne
 	if s.stored.Mistakes != nil {
 		f.Elections = nil
 		f.Warnings = append(f.Warnings, "what is stored of pins and rollout cannot all be read, and members go by what they read last, so what moves is not known: "+oneLine(s.stored.Mistakes))
+	}
+	if note := s.unlikeNote(f.Elections); note != "" {
+		f.Notes = append(f.Notes, note)
 	}
 	if !s.rulebook.configured {
 		f.Notes = append(f.Notes, unseen)

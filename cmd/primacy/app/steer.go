@@ -179,11 +179,20 @@ func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, ne
 	if !s.rulebook.configured {
 		f.Notes = append(f.Notes, unseen)
 	}
+	if r := next.Rollout; plan.Standstill != nil && next.Standstill == nil && goesOnAfter(next) {
+		f.Notes = append(f.Notes, fmt.Sprintf("the rollout from %s to %s goes on, too, and obeys what was said to it meanwhile (primacy rollout status)", r.Stable, r.Canary))
+	}
 	if next.Standstill != nil {
 		f.Notes = append(f.Notes, view.Standing(rollout.Plan{Standstill: next.Standstill})...)
 	}
 	f.Notes = append(f.Notes, s.report.Notes...)
 	return f
+}
+
+// goesOnAfter says whether the plan has a rollout that is not over, and that nobody holds.
+func goesOnAfter(p rollout.Plan) bool {
+	phase := p.Phase()
+	return p.Rollout != nil && !p.Rollout.Paused && !phase.Blocks() && phase != rollout.Promoted && phase != rollout.Complete
 }
 
 // preference is everything that decides which revision an election prefers.

@@ -22,8 +22,8 @@ type judge struct {
 	storedToken  map[string]record.Token // by lock
 	// spans are the ranges of each election's terms.
 	spans [][]span
-	// taker is the contest that took each lock last.
-	taker map[string]*contest
+	// taker is the contest that took each lock last, and writer the one that wrote it last.
+	taker, writer map[string]*contest
 	// identities are all identities that were ever used.
 	identities []string
 	members    map[string]*memberFile
@@ -67,7 +67,7 @@ type memberFile struct {
 func newJudge(w *world) *judge {
 	n := len(w.elections)
 	return &judge{
-		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*contest{},
+		w: w, working: make([][]*work, n), startedToken: make([]record.Token, n), storedToken: map[string]record.Token{}, spans: make([][]span, n), taker: map[string]*contest{}, writer: map[string]*contest{},
 		members: map[string]*memberFile{}, liveness: newLiveness(n), beats: map[string]*lastBeat{}, handedOn: make([][]*handedOn, n), asked: map[termOf]bool{}, putBackAt: map[string]uint64{},
 		sees: func(j *judge) bool { return !j.restored() },
 	}
@@ -304,6 +304,7 @@ func (j *judge) offWork(k *work) {
 func (j *judge) stored(m *contest, q *request) {
 	w, p, e := j.w, q.purpose, q.entry
 	r := e.Record
+	j.writer[m.name] = m
 	if r.Mark != nil {
 		if r.Mark.Beat <= m.i.storedBeats[m.name] && !j.restored() {
 			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.i.storedBeats[m.name])

@@ -71,7 +71,7 @@ func (r *run) work() {
 	}
 	for _, o := range w.workingElectors(r.e.election) {
 		// An elector that took the lock later than r stole it; that is between electors.
-		if o.began < r.began && r.freed && !o.released {
+		if o.began < r.began && r.freed && !o.released && !o.robbedUnseen(w.judge.writer[w.elections[r.e.election]]) {
 			w.violate("freed", "%s: %s begins on a lock that we freed, while %s is at work", w.elections[r.e.election], r.identity, o.identity)
 		}
 	}
@@ -89,6 +89,11 @@ func (w *world) shownHolder(m *contest, e lock.Entry) {
 
 // knownTo says whether the member's process was shown the lock as r's, since r took it.
 func (r *run) knownTo(m *contest) bool { return slices.Contains(r.shown, m.i.p) }
+
+// robbedUnseen says whether another elector robbed r before the member first saw the lock, and the member's process never saw it as r's.
+func (r *run) robbedUnseen(m *contest) bool {
+	return m != nil && r.robbedAt != 0 && r.robbedAt <= m.firstSeen && !r.knownTo(m)
+}
 
 // rest ends the elector's work.
 func (r *run) rest() {
@@ -137,7 +142,7 @@ func (j *judge) besideElectors(k *work) {
 		switch {
 		case r.released && !(r.late && k.m.firstSeen <= r.began), r.blanked && r.began <= k.m.firstSeen && !r.blanker.knownTo(k.m):
 			j.w.cov.saw(ReleasedAtWork)
-		case r.stole && r.began > k.m.takenRevision, r.robbedAt != 0 && r.robbedAt <= k.m.firstSeen && !r.knownTo(k.m):
+		case r.stole && r.began > k.m.takenRevision, r.robbedUnseen(k.m):
 			j.w.cov.saw(OverlapByTheft)
 		default:
 			j.w.violate("overlap", "%s: %s (token %d) begins while %s is at work", k.m.name, k.m.i.identity, k.token, r.identity)

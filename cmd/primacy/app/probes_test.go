@@ -40,6 +40,29 @@ elections:
   runners: [{name: b, probed: {}}]
 `
 
+// changedPair is a process with probedPair in force, whose file has changed since.
+func changedPair(t *testing.T) *config.Process {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "primacy.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(probedPair)
+	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	config.AddFlags(set)
+	if err := set.Parse([]string{"--config", path}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := config.LoadProcess(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(strings.ReplaceAll(probedPair, "two", "three"))
+	return p
+}
+
 // TestRunnersAreProbedAtOnce checks that the probes of all runners run in parallel, and that each error
 // has its place in the document.
 func TestRunnersAreProbedAtOnce(t *testing.T) {
@@ -69,23 +92,7 @@ func TestRunnersAreProbedAtOnce(t *testing.T) {
 // TestReloadThatIsInterruptedIsNotRefused checks that the log has no error if the member's end cuts off
 // a reload while probes run.
 func TestReloadThatIsInterruptedIsNotRefused(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "primacy.yaml")
-	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(probedPair)
-	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	config.AddFlags(set)
-	if err := set.Parse([]string{"--config", path}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := config.LoadProcess(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(strings.ReplaceAll(probedPair, "two", "three"))
+	p := changedPair(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	a := add([]Option{Kind("probed", probed(func(ctx context.Context, _ *yaml.Node) error {

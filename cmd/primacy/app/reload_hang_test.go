@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
@@ -29,23 +26,7 @@ func (lagging) Settled() <-chan struct{}    { return nil }
 
 // TestReloadThatHangs checks that the log and the lag say so while a reload hangs, and that the lag is right again after that.
 func TestReloadThatHangs(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "primacy.yaml")
-	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(probedPair)
-	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	config.AddFlags(set)
-	if err := set.Parse([]string{"--config", path}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := config.LoadProcess(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(strings.ReplaceAll(probedPair, "two", "three"))
+	p := changedPair(t)
 	disk := make(chan struct{})
 	a := add([]Option{Kind("probed", probed(func(context.Context, *yaml.Node) error {
 		<-disk
@@ -84,7 +65,7 @@ func TestReloadThatHangs(t *testing.T) {
 	if err := <-followed; err != nil {
 		t.Error(err)
 	}
-	if got := logs.FilterField(zap.String("file", path)).FilterMessageSnippet("does not end").Len(); got != 1 {
+	if got := logs.FilterField(zap.String("file", p.Config)).FilterMessageSnippet("does not end").Len(); got != 1 {
 		t.Errorf("the log says %d times that a look does not end, want once: %v", got, logs.All())
 	}
 }

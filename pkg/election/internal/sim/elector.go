@@ -72,6 +72,8 @@ type run struct {
 	over string
 	// robbedAt is the revision at which another elector stole the lock from this process.
 	robbedAt uint64
+	// suspected: since then a process of ours that knew of this one has written the lock.
+	suspected bool
 	// shown are the processes of ours that were shown the lock as this process's.
 	shown []*proc
 	// late: its last write came long after the one before.

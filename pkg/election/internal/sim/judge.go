@@ -305,6 +305,7 @@ func (j *judge) stored(m *contest, q *request) {
 	w, p, e := j.w, q.purpose, q.entry
 	r := e.Record
 	j.writer[m.name] = m
+	j.suspect(m)
 	if r.Mark != nil {
 		if r.Mark.Beat <= m.i.storedBeats[m.name] && !j.restored() {
 			w.violate("rule newer-by-version", "%s: %s stores beat %d after %d", m.name, m.i.identity, r.Mark.Beat, m.i.storedBeats[m.name])

@@ -47,7 +47,7 @@ func (r *run) stored(before *record.Record, e lock.Entry) {
 			}
 		}
 	}
-	r.began, r.late, r.blanked, r.shown = e.Version.Revision, false, false, nil
+	r.began, r.late, r.blanked, r.robbedAt, r.suspected, r.shown = e.Version.Revision, false, false, 0, false, nil
 	r.freed = before != nil && !r.stole && before.Bound() && (before.Holder == "" || before.Claim != nil)
 }
 
@@ -70,8 +70,9 @@ func (r *run) work() {
 		w.cov.saw(OverlapByTheft)
 	}
 	for _, o := range w.workingElectors(r.e.election) {
-		// An elector that took the lock later than r stole it; that is between electors.
-		if o.began < r.began && r.freed && !o.released && !o.robbedUnseen(w.judge.writer[w.elections[r.e.election]]) {
+		// An elector that took the lock later than r stole it; that is between electors. So is one that was robbed, if none of ours
+		// that has written the lock since then knew of it.
+		if lastOfOurs := w.judge.writer[w.elections[r.e.election]]; o.began < r.began && r.freed && !o.released && (o.suspected || !o.robbedUnseen(lastOfOurs)) {
 			w.violate("freed", "%s: %s begins on a lock that we freed, while %s is at work", w.elections[r.e.election], r.identity, o.identity)
 		}
 	}
@@ -89,6 +90,13 @@ func (w *world) shownHolder(m *contest, e lock.Entry) {
 
 // knownTo says whether the member's process was shown the lock as r's, since r took it.
 func (r *run) knownTo(m *contest) bool { return slices.Contains(r.shown, m.i.p) }
+
+// suspect notes the electors at work of which a member knew that has just written the lock, although others robbed them.
+func (j *judge) suspect(m *contest) {
+	for _, r := range j.w.workingElectors(m.election) {
+		r.suspected = r.suspected || r.robbedAt != 0 && r.knownTo(m)
+	}
+}
 
 // robbedUnseen says whether another elector robbed r before the member first saw the lock, and the member's process never saw it as r's.
 func (r *run) robbedUnseen(m *contest) bool {
@@ -134,7 +142,8 @@ func (w *world) workingElectors(e int) []*run {
 //   - it has released soon after two renewals, and so counts as stopped;
 //   - it took the lock before we first saw it, and another elector's release then overwrote its record;
 //   - it stole the lock after our take;
-//   - another elector robbed it before we first saw the lock: nobody suspects it when the robber leaves.
+//   - another elector robbed it before we first saw the lock: nobody suspects it when the robber leaves. The same goes for a lock that
+//     we free.
 //
 // A process that was shown an elector, or the one that overwrote its record, knows of it, however often its elections are exchanged.
 func (j *judge) besideElectors(k *work) {

@@ -226,14 +226,14 @@ func (x *checking) checkForeign(r status.Report) {
 
 // checkElections looks for elections that nobody leads.
 func (x *checking) checkElections(r status.Report) {
-	led := 0
+	led, left := 0, x.left(r)
 	for _, e := range r.Elections {
 		switch {
 		case e.Group != x.group || e.State == status.Foreign:
 		case e.State == status.Led && !e.Stale:
 			led++
-		case x.left(e):
-			x.say("led", gradeWarning, leftHint, "the configuration does not have %s, and nobody holds its lock", e.Name)
+		case slices.Contains(left, e.Name):
+			x.say("led", gradeWarning, leftHint, "only a lock is left of %s: the configuration has no such election", e.Name)
 		default:
 			x.say("led", gradeProblem, "primacy explain "+e.Name+" says why", "nobody leads %s: %s", e.Name, goalLed.unmet(e))
 		}

@@ -32,7 +32,8 @@ With --config it uses the election's own policy, minHold, preemptDelay and range
 standDown; without it, the default policy. Times come from what members wrote, by their clocks: they
 say about when something happens.
 
-Exit status: 0 if the election is led as it should be; 1 if the API or the election cannot be read;
+Exit status: 0 if the election is led as it should be; 1 if the API or the election cannot be read, or
+if the election was taken out of the configuration and only its lock is left;
 2 for a mistake in the command line; 3 if it is not led as it should be yet, but will be by itself; 4
 if it is not, and that does not end by itself.`,
 		Example: `  primacy explain ingress-status
@@ -76,8 +77,8 @@ func (g *groupCommand) explain(ctx context.Context, election string) (explanatio
 		heldBy, e.Group = e.Group, e.AlsoOf
 	}
 	g.group = e.Group
-	if heldBy == "" && g.left(e) {
-		return explanation{}, fmt.Errorf("the configuration has no election %s, and nobody holds its lock: nobody is to lead it (%s; without --config explain goes by the API alone)", election, leftHint)
+	if heldBy == "" && slices.Contains(g.left(report), election) {
+		return explanation{}, fmt.Errorf("only a lock is left of %s: neither the configuration nor a member that lives has such an election (%s)", election, leftHint)
 	}
 	f := facts{report: report, election: e, heldBy: heldBy, rules: g.rulebook.rules(election), byDefault: defaultSeen(report, e.Group), defaultFrom: "as most members see it"}
 	f.notes = append(f.notes, report.Notes...)

@@ -28,6 +28,8 @@ type groupCommand struct {
 	core  coreclient.ConfigMapsGetter
 	// places are the stores of Leases in other namespaces, by namespace. leasesIn makes them.
 	places map[string]lock.Store
+	// set is a cache of configuredSet.
+	set string
 }
 
 // groupSettings are the settings that locate the group.

@@ -70,8 +70,10 @@ type handedBack struct {
 	// From held the lock; empty if nothing had to be done.
 	From     string `json:"from,omitempty"`
 	Released bool   `json:"released"`
-	DryRun   bool   `json:"dryRun,omitempty"`
-	Error    string `json:"error,omitempty"`
+	// Lives says, with --dry-run, that From has renewed its session within a lease.
+	Lives  bool   `json:"lives,omitempty"`
+	DryRun bool   `json:"dryRun,omitempty"`
+	Error  string `json:"error,omitempty"`
 }
 
 func (h *handbackCommand) run(ctx context.Context) error {
@@ -91,6 +93,9 @@ func (h *handbackCommand) run(ctx context.Context) error {
 		return err
 	}
 	done, err := h.handBack(ctx, *h.handback(ctx, h.clock), chosen)
+	for i, one := range done {
+		done[i].Lives = one.DryRun && lives(report, one.From)
+	}
 	var text strings.Builder
 	for _, one := range done {
 		switch {
@@ -99,8 +104,8 @@ func (h *handbackCommand) run(ctx context.Context) error {
 			fmt.Fprintf(&text, "%s: nothing to do: another elector can take it, or it expires by itself\n", one.Election)
 		case one.Released:
 			fmt.Fprintf(&text, "%s: released; it was %s's\n", one.Election, one.From)
-		case lives(report, one.From):
-			fmt.Fprintf(&text, "%s: would be left as it is if %s lives, which renewed its session within a lease (stop that member first): --dry-run\n", one.Election, one.From)
+		case one.Lives:
+			fmt.Fprintf(&text, "%s: %s renewed its session within a lease, so it seems to live, and would keep the lock (stop that member first): --dry-run\n", one.Election, one.From)
 		default:
 			fmt.Fprintf(&text, "%s: would be released once %s is silent for a lease: --dry-run\n", one.Election, one.From)
 		}

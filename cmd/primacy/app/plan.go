@@ -201,11 +201,17 @@ func notDefaults(c *config.Configuration, e config.Election) error {
 	return nil
 }
 
-func (p planner) election(c *config.Configuration, e config.Election, probes *[]runners.Probe, note func(error)) planned {
-	known := p.lockKind(c, e.Field+".lock.kind", e.Lock.Kind, note)
+// lockKinds notes the kinds of locks of an election that nobody knows, and says whether there is none such.
+func (p planner) lockKinds(c *config.Configuration, e config.Election, note func(error)) (known bool) {
+	known = p.lockKind(c, e.Field+".lock.kind", e.Lock.Kind, note)
 	if from := e.Lock.MigrateFrom; from != nil {
 		known = p.lockKind(c, e.Field+".lock.migrateFrom.kind", from.Kind, note) && known
 	}
+	return known
+}
+
+func (p planner) election(c *config.Configuration, e config.Election, probes *[]runners.Probe, note func(error)) planned {
+	known := p.lockKinds(c, e, note)
 	made := planned{
 		spec: election.Spec{
 			Name: e.Name, Lock: e.Lock.Name, Timing: e.Timing, Policy: policyOf(c, e, note), Bootstrap: bootstraps[e.Bootstrap],

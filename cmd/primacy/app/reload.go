@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/config"
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/revisions"
+	"github.com/primacy-dev/primacy/pkg/strict"
 )
 
 // reload is a plan to take up another document, ready to be carried out.
@@ -23,16 +25,30 @@ type reload struct {
 func (p planner) reload(ctx context.Context, inForce, written *config.Configuration) (*reload, error) {
 	steps, err := config.NewPlan(inForce, written)
 	if err != nil {
-		if _, mistakes := p.plan(ctx, written); mistakes != nil { // a kind of lock that does not exist looks like another lock, for one
-			return nil, mistakes
-		}
-		return nil, err
+		return nil, p.withTypos(written, err)
 	}
 	made, err := p.plan(ctx, steps.Next)
 	if err != nil {
 		return nil, err
 	}
 	return &reload{steps, made}, nil
+}
+
+// withTypos puts mistyped kinds of locks in the place of the refusals that follow from them: such a word reads as a change of the lock.
+func (p planner) withTypos(written *config.Configuration, refused error) error {
+	var typos strict.Errors
+	for _, e := range written.Elections {
+		p.lockKinds(written, e, func(err error) {
+			var typo *strict.Error
+			if errors.As(err, &typo) {
+				typos = append(typos, typo)
+			}
+		})
+	}
+	if typos == nil {
+		return refused
+	}
+	return together(typos, config.Independent(typos, mistakesIn(refused)))
 }
 
 // begun are the elections that are added or exchanged.

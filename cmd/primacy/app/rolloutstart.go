@@ -126,8 +126,8 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 		i := slices.IndexFunc(report.Elections, func(e status.Election) bool { return e.Name == election })
 		return identities(r.rulebook.rules(election).canarys(report, report.Elections[i], stored.Plan, spec.Canary))
 	})
-	if unlike := r.unlikeSets(report); unlike != "" {
-		analysis.Notes = append(analysis.Notes, unlike+": "+lacksOf)
+	if note := r.unlikeNote(report); note != "" {
+		analysis.Notes = append(analysis.Notes, note)
 	}
 	if !r.rulebook.configured {
 		analysis.Notes = append(analysis.Notes, unseen)

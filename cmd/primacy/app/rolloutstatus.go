@@ -200,7 +200,8 @@ func (r *rolloutCommand) follow(ctx context.Context, deliver func(view.Rollout, 
 				deliver(view.Rollout{}, l.trouble)
 				continue
 			}
-			report = &l.report
+			seen := r.present(l.report)
+			report = &seen
 		case <-changed:
 			sight, changed = source.Sight()
 		case err := <-ended:

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,16 +62,15 @@ func isPlugin(invokedAs string) bool {
 	return strings.HasPrefix(filepath.Base(invokedAs), "kubectl-")
 }
 
+var number = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+
 // unitless is the number that somebody gave a flag in place of a duration; empty if that is not the error.
 func unitless(err error) string {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) || invalid.GetFlag().Value.Type() != "duration" {
 		return ""
 	}
-	if _, err := strconv.ParseFloat(invalid.GetValue(), 64); err != nil {
-		return ""
-	}
-	return invalid.GetValue()
+	return number.FindString(invalid.GetValue())
 }
 
 // noArguments refuses arguments that are not flags.

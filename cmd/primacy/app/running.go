@@ -79,8 +79,10 @@ type running struct {
 	written election.Published
 	// refusals are the parts that members would refuse.
 	refusals []string
-	// moving are the elections whose locks do not show whether their members have taken a migration up.
-	moving []string
+	// migrating are the elections that migrate by the file. Members do not publish whether theirs do.
+	migrating []string
+	// made are the results of takenBy, by what they depend on.
+	made map[kept]taken
 	// byLock: the lock of an election is one of them.
 	byLock bool
 }
@@ -107,7 +109,7 @@ func (r *running) text() (string, error) {
 	if live == 0 {
 		line("", "", "no member lives")
 	}
-	line("unseen", "", "members do not publish their runners, sources, weights of others, endpoints, and the kinds and namespaces of their locks: validate --against compares these with a file")
+	line("unseen", "", "members do not publish their runners, sources, weights of others, endpoints, or the kinds and namespaces of their locks: validate --against compares these with a file")
 	line("unseen", "", "members take up only what they have the rights for, and do not publish their rights: primacy check --pre -f %s, with the credentials of members, asks for them", r.process.Configuration.File)
 	for _, note := range r.report.Notes {
 		line("unseen", "", "%s", note)
@@ -141,9 +143,14 @@ func (r *running) elections(line func(verb, what, text string, args ...any)) {
 				c.File, e.Name, refOf(e.Lock.LockName()), view.NameOf(seen.Holder), seen.Ref()))
 			continue
 		}
-		if moves := r.migration(e, seen); moves != "" {
-			line("migrates", e.Name, "%s: a member that has not taken this up yet stops its work and starts it again", moves)
-			r.moving = append(r.moving, e.Name)
+		if len(e.LockNames()) > 1 {
+			r.migrating = append(r.migrating, e.Name)
+		}
+		if seen.State != status.Led || seen.Group != r.process.Group {
+			continue
+		}
+		if moves := migration(e, seen); moves != "" {
+			line("migrates", e.Name, "%s", moves)
 		}
 	}
 	for _, seen := range r.report.Elections {
@@ -155,8 +162,8 @@ func (r *running) elections(line func(verb, what, text string, args ...any)) {
 	}
 }
 
-// migration says how the locks that the file gives an election differ from those that its holder has; empty if they do not.
-func (r *running) migration(e config.Election, seen status.Election) string {
+// migration says how the locks that the file gives an election differ from those that its holder, a member, has; empty if they do not.
+func migration(e config.Election, seen status.Election) string {
 	var wanted []status.Ref
 	for _, l := range e.LockNames() {
 		wanted = append(wanted, refOf(l))
@@ -166,14 +173,18 @@ func (r *running) migration(e config.Election, seen status.Election) string {
 		return func(one status.Ref) bool { return !slices.Contains(all, one) }
 	}
 	switch at := slices.IndexFunc(held, lacks(wanted)); {
-	case held == nil:
-		return ""
 	case at >= 0:
-		return fmt.Sprintf("%s is not its lock any more", held[at])
+		return fmt.Sprintf("%s is no longer its lock: a member that has both stops its work, releases that one and starts again; one that has no other refuses the file", held[at])
 	case slices.ContainsFunc(wanted, lacks(held)):
-		return fmt.Sprintf("its lock moves from %s to %s", wanted[0], wanted[1])
+		return fmt.Sprintf("its lock moves from %s to %s: a member that has not taken this up yet stops its work, takes both and starts again", wanted[0], wanted[1])
 	}
 	return ""
+}
+
+// kept is what a member publishes of the timings that it keeps until a restart.
+type kept struct {
+	leaseSeconds int
+	drift        float64
 }
 
 // taken is a configuration as a running member takes it up: with what it keeps until a restart.
@@ -183,22 +194,33 @@ type taken struct {
 	known election.Published
 	// guessed: the member does not publish all the timings that it keeps.
 	guessed bool
+	// refused says why the member would not take it up; empty if it would.
+	refused string
 }
 
-// takenBy is the file as a member would take it up. refused says why it would not; see keeping.
-func (r *running) takenBy(m status.Member) (t taken, refused string, err error) {
-	next, refused := r.keeping(m)
-	if refused != "" {
-		return t, refused, nil
+// takenBy is the file as a member would take it up.
+func (r *running) takenBy(m status.Member) (t taken, err error) {
+	by := kept{m.LeaseSeconds, m.Drift}
+	if t, made := r.made[by]; made {
+		return t, nil
 	}
 	t.guessed = m.LeaseSeconds != 0 && r.lease() != m.LeaseSeconds
-	if t.Published, err = r.publishes(next); err != nil {
-		return t, "", err
+	next, refused := r.keeping(by)
+	if t.refused = refused; refused == "" {
+		if t.Published, err = r.publishes(next); err != nil {
+			return t, err
+		}
+		known := *next
+		known.Elections = slices.DeleteFunc(slices.Clone(known.Elections), func(e config.Election) bool { return !e.Disabled && r.seen(e) < 0 })
+		if t.known, err = r.publishes(&known); err != nil {
+			return t, err
+		}
 	}
-	known := *next
-	known.Elections = slices.DeleteFunc(slices.Clone(known.Elections), func(e config.Election) bool { return !e.Disabled && r.seen(e) < 0 })
-	t.known, err = r.publishes(&known)
-	return t, "", err
+	if r.made == nil {
+		r.made = map[kept]taken{}
+	}
+	r.made[by] = t
+	return t, nil
 }
 
 // lease is the file's leaseDuration as sessions publish it, in seconds.
@@ -213,12 +235,12 @@ func (r *running) member(m status.Member, line func(verb, what, text string, arg
 		line("differs", who, "it is of revision %s, so elections of scope: revision have other names there: validate --against compares them", m.Revision)
 		return nil
 	}
-	written, refused, err := r.takenBy(m)
+	written, err := r.takenBy(m)
 	if err != nil {
 		return err
 	}
-	if refused != "" {
-		line("refuses", who, "%s", refused)
+	if written.refused != "" {
+		line("refuses", who, "%s", written.refused)
 		return nil
 	}
 	var takes []string
@@ -228,7 +250,7 @@ func (r *running) member(m status.Member, line func(verb, what, text string, arg
 		line("unknown", who, "it publishes nothing about its elections")
 		return nil
 	case adds:
-		line("reloads", who, "it takes part in the elections that are added; it has all others so, and nothing stops"+r.unless())
+		line("reloads", who, "it takes part in the elections that are added; it has all others so, and nothing stops%s", r.butMigrations())
 	case names != written.Elections:
 		line("reloads", who, "elections come or go: those that go stop and release their locks; whether others differ does not show")
 	default:
@@ -256,40 +278,40 @@ func (r *running) member(m status.Member, line func(verb, what, text string, arg
 		line("unseen", who, "whether timings of its elections differ otherwise does not show")
 	}
 	if len(takes)+len(waits) == 0 && names == written.Elections {
-		line("keeps", who, "it has the same elections, rules and timings"+r.unless())
+		line("keeps", who, "it has the same elections, rules and timings%s", r.butMigrations())
 	}
 	return nil
 }
 
-// unless is added to what is said of a member where a migration may make it different.
-func (r *running) unless() string {
-	if r.moving == nil {
+// butMigrations is what is added where a member seems to have everything as the file has it.
+func (r *running) butMigrations() string {
+	if r.migrating == nil {
 		return ""
 	}
-	return "; whether it has taken the migration up does not show (" + strings.Join(r.moving, ", ") + ")"
+	return ", unless its migration of " + strings.Join(r.migrating, ", ") + " is another, which does not show"
 }
 
 // keeping is the file with what a member keeps until a restart. refused says why the member would refuse the file; empty if it
 // would not, as far as the API shows it. A member takes up all of a file or none.
-func (r *running) keeping(m status.Member) (next *config.Configuration, refused string) {
+func (r *running) keeping(by kept) (next *config.Configuration, refused string) {
 	if r.byLock {
 		return nil, "all of it, since a member takes up all of a file or none"
 	}
 	written := r.process.Configuration
-	kept := *written
-	if m.LeaseSeconds != 0 {
-		kept.Timing.LeaseDuration = time.Duration(m.LeaseSeconds) * time.Second
+	inForce := *written
+	if by.leaseSeconds != 0 {
+		inForce.Timing.LeaseDuration = time.Duration(by.leaseSeconds) * time.Second
 	}
-	if m.Drift != 0 {
-		kept.Timing.Drift = m.Drift
+	if by.drift != 0 {
+		inForce.Timing.Drift = by.drift
 	}
-	if kept.Timing == written.Timing {
+	if inForce.Timing == written.Timing {
 		return written, ""
 	}
-	if kept.Timing.LeaseDuration != written.Timing.LeaseDuration { // members do not publish it; profiles are near this ratio
-		kept.Timing.RenewInterval = kept.Timing.LeaseDuration / 5
+	if inForce.Timing.LeaseDuration != written.Timing.LeaseDuration { // members do not publish it; profiles are near this ratio
+		inForce.Timing.RenewInterval = inForce.Timing.LeaseDuration / 5
 	}
-	plan, err := config.NewPlan(&kept, written)
+	plan, err := config.NewPlan(&inForce, written)
 	if err != nil {
 		if text := err.Error(); !slices.Contains(r.refusals, text) {
 			r.refusals = append(r.refusals, text)

@@ -32,17 +32,17 @@ func (s *steerCommand) outside(e status.Election, m status.Member) string {
 func (s *steerCommand) unlike(e status.Election, m status.Member) bool {
 	ours, _ := s.holderOf(e).Publishes()
 	theirs, _ := m.Publishes()
-	return (!s.digestsDiffer() || !s.rulebook.has(e.Name)) && ours != "" && theirs != "" && ours != theirs
+	return (!s.rulebook.hasScoped() || !s.rulebook.has(e.Name)) && ours != "" && theirs != "" && ours != theirs
 }
 
-// digestsDiffer says whether the configuration has elections with scope: revision. Such an election has another name in each
+// hasScoped says whether the configuration has elections with scope: revision. Such an election has another name in each
 // revision, so the digests of revisions differ although nothing is amiss.
-func (g *groupCommand) digestsDiffer() bool { return len(g.rulebook.scoped) > 0 }
+func (b rulebook) hasScoped() bool { return len(b.scoped) > 0 }
 
 // unlikeSets says which revisions have members with different elections; empty if that does not show.
 // Members that differ from others of their own revision are Member.Differs.
 func (g *groupCommand) unlikeSets(r status.Report) string {
-	if g.digestsDiffer() {
+	if g.rulebook.hasScoped() {
 		return ""
 	}
 	sets, revisions := map[string]bool{}, map[string]bool{}
@@ -58,16 +58,20 @@ func (g *groupCommand) unlikeSets(r status.Report) string {
 	return fmt.Sprintf("the members of revisions %s do not all have the same elections", strings.Join(slices.Sorted(maps.Keys(revisions)), ", "))
 }
 
-// unlikeNote warns of elections that would not move, if some of those that move go to another revision.
-func (s *steerCommand) unlikeNote(moving []movement) string {
-	unlike := s.unlikeSets(s.report)
-	if unlike == "" || !slices.ContainsFunc(moving, s.crosses) {
+// unlikeNote tells people who are about to move elections to another revision that it may lack some of them; empty if that does not show.
+func (g *groupCommand) unlikeNote(r status.Report) string {
+	note := g.unlikeSets(r)
+	if note == "" {
 		return ""
 	}
-	return unlike + ": " + lacksOf
+	note += ": " + lacksOf
+	if !g.rulebook.configured {
+		note += " (--config says whether that is for elections with scope: revision)"
+	}
+	return note
 }
 
-// crosses says whether an election moves to a member of another revision.
+// crosses says whether an election moves from one revision to another.
 func (s *steerCommand) crosses(m movement) bool {
 	revision := func(identity string) string {
 		i := slices.IndexFunc(s.report.Members, func(m status.Member) bool { return m.Identity == identity })
@@ -76,7 +80,7 @@ func (s *steerCommand) crosses(m movement) bool {
 		}
 		return s.report.Members[i].Revision
 	}
-	return !m.Stays && !m.Forced && revision(m.Candidates[0]) != revision(m.Holder)
+	return !m.Stays && !m.Forced && m.Holder != "" && revision(m.Candidates[0]) != revision(m.Holder)
 }
 
 // lacksOf is what follows from unlikeSets.

@@ -173,7 +173,7 @@ func (a *awaiting) missing(r status.Report) (string, error) {
 		}
 		if why := a.goal.unmet(e); why != "" {
 			if a.rulebook.without(e.Name) {
-				why += " (the configuration has no such election: primacy gc lists what is left of it)"
+				why += " (the configuration has no such election: " + leftHint + ")"
 			}
 			missing = append(missing, why)
 		}

@@ -173,14 +173,14 @@ func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, ne
 		f.Elections = nil
 		f.Warnings = append(f.Warnings, "what is stored of pins and rollout cannot all be read, and members go by what they read last, so what moves is not known: "+oneLine(s.stored.Mistakes))
 	}
-	if note := s.unlikeNote(f.Elections); note != "" {
+	if note := s.unlikeNote(s.report); note != "" && slices.ContainsFunc(f.Elections, s.crosses) {
 		f.Notes = append(f.Notes, note)
 	}
 	if !s.rulebook.configured {
 		f.Notes = append(f.Notes, unseen)
 	}
-	if r := next.Rollout; plan.Standstill != nil && next.Standstill == nil && goesOnAfter(next) {
-		f.Notes = append(f.Notes, fmt.Sprintf("the rollout from %s to %s goes on, too, and obeys what was said to it meanwhile (primacy rollout status)", r.Stable, r.Canary))
+	if r := next.Rollout; plan.Standstill != nil && next.Standstill == nil && isOn(next) {
+		f.Notes = append(f.Notes, fmt.Sprintf("the pause no longer holds the rollout from %s to %s, which then obeys what was said to it meanwhile (primacy rollout status shows what it waits for)", r.Stable, r.Canary))
 	}
 	if next.Standstill != nil {
 		f.Notes = append(f.Notes, view.Standing(rollout.Plan{Standstill: next.Standstill})...)
@@ -189,10 +189,10 @@ func (s *steerCommand) compare(plan rollout.Plan, byDefault record.Preferred, ne
 	return f
 }
 
-// goesOnAfter says whether the plan has a rollout that is not over, and that nobody holds.
-func goesOnAfter(p rollout.Plan) bool {
+// isOn says whether the plan has a rollout that is not over.
+func isOn(p rollout.Plan) bool {
 	phase := p.Phase()
-	return p.Rollout != nil && !p.Rollout.Paused && !phase.Blocks() && phase != rollout.Promoted && phase != rollout.Complete
+	return p.Rollout != nil && !phase.Blocks() && phase != rollout.Promoted && phase != rollout.Complete
 }
 
 // preference is everything that decides which revision an election prefers.

@@ -18,7 +18,7 @@ type document struct {
 	APIVersion string `yaml:"apiVersion" strict:"required" oneof:"primacy.dev/v1alpha1"`
 	// The kind of document.
 	Kind string `yaml:"kind" strict:"required" oneof:"PrimacyConfiguration"`
-	// The members that share these elections. Required, unless `--group` or `PRIMACY_GROUP` names it. Groups of one namespace need locks of different names.
+	// The members that share these elections. Required, unless `--group` or `PRIMACY_GROUP` names it (`primacy simulate` reads neither). Groups of one namespace need locks of different names.
 	Group string `yaml:"group" form:"label" otherwise:"that of --group or PRIMACY_GROUP"`
 	// The namespace of locks and sessions.
 	Namespace string `yaml:"namespace" form:"label" otherwise:"that of the kubeconfig or of the Pod"`
@@ -60,7 +60,7 @@ type timingDoc struct {
 	RenewInterval *time.Duration `yaml:"renewInterval" otherwise:"the profile's" min:">0"`
 	// The time that runners get to stop before they are killed. More than 0.
 	StopGrace *time.Duration `yaml:"stopGrace" otherwise:"the profile's" min:">0"`
-	// How long other members leave a free lock to the named successor. After a death, each next in line waits this much longer than the one before it. More than 0.
+	// How long other members leave a free lock to the named successor. After a death, the second in line waits this much longer than the first; all further ones wait twice this, and a random part of it. More than 0.
 	NominateDelay *time.Duration `yaml:"nominateDelay" otherwise:"the profile's" min:">0"`
 	// How long another member must have been better before the holder hands over to it. 0s or more.
 	PreemptDelay *time.Duration `yaml:"preemptDelay" otherwise:"the profile's"`
@@ -85,7 +85,7 @@ type electionDoc struct {
 	Priority priorityDoc `yaml:"priority"`
 	// The [timings](#timings) of this election, except `drift`.
 	Timing timingDoc `yaml:"timing" without:"drift" otherwise:"the document's"`
-	// For a lock that does not exist: `wait` until it has been absent for one leaseDuration, or lead at once (`immediate`), which is only for locks that nobody deletes. A member whose watch has shown for that long that there is no such lock does not wait.
+	// For a lock that does not exist: `wait` until it has been absent for one leaseDuration, or lead at once (`immediate`), which is only for locks that nobody deletes. A member whose watch of the Leases beside the sessions has shown for that long that there is no such lock does not wait.
 	Bootstrap string `yaml:"bootstrap" default:"wait" oneof:"wait immediate"`
 	// `true`: terms have ranges of wall-clock time ([ranges.md](ranges.md)). Refused with `sharedWith` and `migrateFrom`.
 	Range bool `yaml:"range" default:"false"`

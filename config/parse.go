@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/primacy-dev/primacy/internal/watchfile"
@@ -29,7 +30,7 @@ func LoadFrom(path string, o Outside) (*Configuration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(path, data, o.overrides())
+	return parse(path, data, o.over)
 }
 
 // Parse reads one YAML (or JSON) document. Mistakes come as a strict.Errors with the
@@ -74,20 +75,25 @@ func Survey(filename string, data []byte, o Outside) (*Configuration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return survey(filename, root, o.overrides(), nil)
+	return survey(filename, root, o.over, nil)
 }
 
-// Outside is what flags say in place of the document; empty for what they leave to it.
-type Outside struct{ Group, Namespace string }
+// Outside is what a command line says in place of documents; the zero value says nothing.
+type Outside struct{ over overrides }
 
-func (o Outside) overrides() overrides {
+// OutsideOf is what those settings say that the set has flags for: by their flags, and by their environment variables.
+func OutsideOf(flags *pflag.FlagSet) (Outside, error) {
+	_, all, err := layers(flags)
+	if err != nil {
+		return Outside{}, err
+	}
 	over := overrides{}
-	for field, value := range map[string]string{fieldGroup: o.Group, fieldNamespace: o.Namespace} {
-		if value != "" {
-			over[field] = setting{value, "flag --" + field}
+	for _, s := range scalars {
+		if said, is := all[s.field]; is && lookup(flags, s.flag) != nil {
+			over[s.field] = said
 		}
 	}
-	return over
+	return Outside{over}, nil
 }
 
 func parse(filename string, data []byte, over overrides) (*Configuration, error) {

@@ -31,6 +31,7 @@ With --running, show what the members that run would do with this file, as far a
 and locks tell: they publish digests of their elections, of the rules and of the timings, and no
 runners and no sources. It needs list and watch on leases, and on configmaps where locks are
 ConfigMaps.
+Of a migration only the locks tell: members do not publish it.
 
 Mistakes are printed as file:line:column: field: problem (hint), all at once, and the exit
 status is 1. Some mistakes hide others until you correct them. Invalid YAML, another apiVersion
@@ -51,7 +52,10 @@ will run, such as in their image.`,
 			if v.running && (v.inForce != "" || v.file == "-") {
 				return &usageError{errors.New("--running needs a file, and goes without --against (give one of the two)")}
 			}
-			v.outside = config.Outside{Group: c.Flags().Lookup("group").Value.String(), Namespace: c.Flags().Lookup("namespace").Value.String()}
+			var err error
+			if v.outside, err = config.OutsideOf(c.Flags()); err != nil {
+				return err
+			}
 			if err := a.validate(c.Context(), c.InOrStdin(), c.OutOrStdout(), v); err != nil || !v.running {
 				return err
 			}
@@ -74,7 +78,7 @@ type validation struct {
 	members       int
 	// running: compare with the members that run.
 	running bool
-	// outside is what flags say in place of the files.
+	// outside is what flags and the environment say in place of the files.
 	outside config.Outside
 	// here: members will run on this machine.
 	here bool

@@ -44,6 +44,17 @@ type lastLine struct {
 	written chan struct{}
 }
 
+// say begins the last line of the log.
+func (a aborter) say(c clock.Clock, message string, err error) *lastLine {
+	l := &lastLine{c.Now(), make(chan struct{})}
+	go func() { // it may hang: nobody joins it
+		defer close(l.written)
+		a.log.Error(message, zap.Error(err))
+		_ = a.log.Sync() // the process ends either way
+	}()
+	return l
+}
+
 // await waits until the line is written, but not for longer than patience after it was begun.
 func (l *lastLine) await(c clock.Clock, patience time.Duration) {
 	timer := clock.NewTimer(clock.Until(c, l.begun.Add(patience)))
@@ -94,13 +105,7 @@ func (w *work) logLocked(message string, err error) {
 	if end.line != nil {
 		return
 	}
-	l, log := &lastLine{w.clock.Now(), make(chan struct{})}, w.aborter.log
-	end.line = l
-	go func() { // it may hang: nobody joins it
-		defer close(l.written)
-		log.Error(message, zap.Error(err))
-		_ = log.Sync() // the process ends either way
-	}()
+	end.line = w.aborter.say(w.clock, message, err)
 }
 
 // abortLocked returns a function that ends the process. That waits for the last line, but for no longer than patience after

@@ -27,7 +27,8 @@ func (f AlwaysFunc) RunAlways(ctx context.Context, terms *Terms) error { return 
 type Background interface {
 	// Background does the work outside the terms. The Manager calls it once, after the election was added
 	// and the Manager runs. It cancels ctx once the election's lock is released, and Background must return
-	// soon after.
+	// soon after: an election that takes this one's place does not begin before. After stopGrace the log says that it goes on, and
+	// Manager.Alive fails if an election waits.
 	Background(ctx context.Context) error
 }
 

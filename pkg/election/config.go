@@ -116,7 +116,8 @@ type Spec struct {
 	// Lock is the name of the lock object. Default: Name.
 	Lock string
 	// Locks stores the lock object. Set it to use another kind of lock object in the same realm. It must be
-	// comparable, and the same for all elections with that kind of lock. Default: the Manager's.
+	// comparable, and the same for all elections with that kind of lock: each store costs a watch and a goroutine for as long
+	// as Run goes on, also after its last election was removed. Default: the Manager's.
 	Locks lock.Store
 	// MigrateFrom is the election's old lock. A member takes it first, and leads only while it
 	// holds both locks. Set it in every member that has the new lock, until no member is left

@@ -5,12 +5,16 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"go.uber.org/atomic"
+	"go.uber.org/zap"
 
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // entrant is an election that this member takes part in, across incarnations.
@@ -36,6 +40,9 @@ type beyond struct {
 	quit context.CancelFunc
 	// goroutines counts those of the two that have not returned.
 	goroutines int
+	// toldAt is when the two were told to end; zero before. late complains if they have not after their grace.
+	toldAt record.Instant
+	late   *clock.Timer
 }
 
 // removal is why this member gives an election up; left is closed once it has.
@@ -66,12 +73,32 @@ func (m *Manager) keptLocked(s *Spec) spec {
 	return spec{Name: s.Name, Disabled: s.Disabled, Lock: s.Lock, Locks: s.Locks, MigrateFrom: s.MigrateFrom, Settings: m.settings}
 }
 
-// end closes the status and ends what the runner does beyond its terms.
-func (e *entrant) end() {
+// end closes the status and ends what the runner does beyond its terms. The log says so if that does not end within the grace.
+func (e *entrant) end(c clock.Clock, log *zap.Logger) {
 	e.status.close()
-	if e.beyond != nil {
-		e.beyond.quit()
+	b := e.beyond
+	if b == nil {
+		return
 	}
+	b.quit()
+	if b.goroutines == 0 {
+		return
+	}
+	grace := e.spec.Timing.StopGrace
+	b.toldAt = c.Now()
+	b.late = clock.AfterFunc(grace, func() {
+		log.Error("work beyond its terms goes on although it was told to end; an election that takes its place waits for it (see that the runner's Background and Readiness return)",
+			zap.String("election", e.spec.Name), zap.Duration("grace", grace))
+	})
+}
+
+// overdue is how long ago work beyond terms was told to end, if its grace is over; else zero. The manager's mu is held.
+func (e *entrant) overdue(now record.Instant) time.Duration {
+	b := e.beyond
+	if b.goroutines == 0 || b.toldAt == 0 || now.Sub(b.toldAt) <= e.spec.Timing.StopGrace {
+		return 0
+	}
+	return now.Sub(b.toldAt)
 }
 
 // lockName is a lock object of a realm.

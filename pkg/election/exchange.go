@@ -11,7 +11,8 @@ import (
 // Entry is one election and the work to do during its terms.
 type Entry struct {
 	Spec Spec
-	// Runner is nil if the election has no work, and only who leads matters.
+	// Runner is nil if the election has no work, and only who leads matters. Then nobody waits for what the program
+	// does in a term: its end releases the lock at once.
 	Runner Runner
 }
 
@@ -210,6 +211,9 @@ func (m *Manager) unlockedLocked(e *entrant) {
 // restLocked notes that one of the goroutines of e.beyond has ended.
 func (m *Manager) restLocked(e *entrant) {
 	e.beyond.goroutines--
+	if e.beyond.goroutines == 0 && e.beyond.late != nil {
+		e.beyond.late.Stop()
+	}
 	if e.beyond.goroutines == 0 && m.resting[e.spec.Name] == e {
 		delete(m.resting, e.spec.Name)
 		m.leftLocked(e)

@@ -44,7 +44,8 @@ func broken(all []Condition) error {
 //   - driver: the goroutine that steps this member takes its turns. It fails once a turn has taken, or has been
 //     overdue for, a leaseDuration: by then others have taken what this member led, so a restart costs nothing.
 //   - work: no work goes on after the time by which it had to be dead. Config.Abort ends the process then;
-//     this shows if that failed.
+//     this shows if that failed. It fails as well while an election waits for the work beyond terms of the one whose place it takes,
+//     and that has not ended within its stopGrace.
 //
 // Both hold before Run. After Run has returned, driver fails with ErrStopped.
 func (m *Manager) Alive() []Condition {
@@ -90,6 +91,11 @@ func (m *Manager) overdue() error {
 			return errors.Join(append(errs, errors.New("and more"))...)
 		default:
 			errs = append(errs, fmt.Errorf("that of election %s had to be dead %v ago (its runner does not return)", name, late.Round(time.Millisecond)))
+		}
+	}
+	for name, e := range m.resting {
+		if late := e.overdue(now); late > 0 && len(m.waiting[e]) > 0 && len(errs) < mostNamed {
+			errs = append(errs, fmt.Errorf("that of election %s beyond its terms has gone on for %v after it was told to end, and the election that takes its place waits", name, late.Round(time.Millisecond)))
 		}
 	}
 	return errors.Join(errs...)

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/primacy-dev/primacy/pkg/election"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -251,5 +253,92 @@ func TestReturnedWorkIsNotLate(t *testing.T) {
 			t.Error("it did not work")
 		}
 		g.end(m1)
+	})
+}
+
+// endless is a runner whose work beyond its terms ends only once it is released.
+type endless struct {
+	election.Runner
+	released chan struct{}
+}
+
+func (e endless) Background(context.Context) error {
+	<-e.released
+	return nil
+}
+
+// TestWorkBeyondTermsThatDoesNotEnd checks that the log says so once work beyond terms goes on for longer than its grace, and that Check
+// fails while an election waits for that, and no longer.
+func TestWorkBeyondTermsThatDoesNotEnd(t *testing.T) {
+	for name, waits := range map[string]bool{"exchanged": true, "removed": false} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				core, logs := observer.New(zap.ErrorLevel)
+				g := newGroup(t)
+				g.bend = func(c *election.Config, _ *election.Spec) { c.Log = zap.New(core) }
+				m1 := g.join("m1", "stable", stable)
+				released := make(chan struct{})
+				first := election.Entry{Spec: election.Spec{Name: "a"}, Runner: endless{g.judge.runner("m1", 0), released}}
+				if err := m1.manager.Apply(put(first)); err != nil {
+					t.Fatal(err)
+				}
+				after(40 * time.Second)
+				change := election.Change{Remove: []string{"a"}}
+				if waits {
+					change = put(election.Entry{Spec: election.Spec{Name: "a"}, Runner: g.judge.runner("m1", 0)})
+				}
+				if err := m1.manager.Apply(change); err != nil {
+					t.Fatal(err)
+				}
+				after(4 * time.Second)
+				healthy(t, "within its grace", m1, "", "")
+				after(20 * time.Second)
+				alive := ""
+				if waits {
+					alive = "work: that of election a beyond its terms has gone on for "
+				}
+				healthy(t, "after its grace", m1, alive, "")
+				if n := logs.FilterMessageSnippet("beyond its terms").Len(); n != 1 {
+					t.Errorf("the log says %d times that work goes on, want once: %v", n, logs.All())
+				}
+				close(released)
+				after(40 * time.Second)
+				healthy(t, "returned", m1, "", "")
+				if n := g.judge.terms(); waits != (n == 2) {
+					t.Errorf("%d terms", n)
+				}
+				m1.leave(t)
+			})
+		})
+	}
+}
+
+// brief is a runner whose work beyond its terms ends by itself.
+type brief struct{ election.Runner }
+
+func (brief) Background(context.Context) error { return nil }
+
+// TestWorkBeyondTermsThatEnds checks that the log does not say that work beyond terms goes on if it ended by itself, or within its grace.
+func TestWorkBeyondTermsThatEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		core, logs := observer.New(zap.ErrorLevel)
+		g := newGroup(t)
+		g.bend = func(c *election.Config, _ *election.Spec) { c.Log = zap.New(core) }
+		m1 := g.join("m1", "stable", stable)
+		nothing := func() {}
+		for name, runner := range map[string]election.Runner{"a": brief{g.judge.runner("m1", 0)}, "b": beyond{g.judge.runner("m1", 0), nothing, nothing}} {
+			if _, err := m1.manager.Add(election.Spec{Name: name}, runner); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after(40 * time.Second)
+		if err := m1.manager.Apply(election.Change{Remove: []string{"a", "b"}}); err != nil {
+			t.Fatal(err)
+		}
+		after(40 * time.Second)
+		if logs.Len() > 0 {
+			t.Error(logs.All())
+		}
+		m1.leave(t)
 	})
 }

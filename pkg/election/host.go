@@ -368,7 +368,7 @@ func (h *host) publish(effect member.Effect) {
 			w.end(w.inFull(stop))
 		}
 		if e := h.entrants[do.ID]; e != nil {
-			e.status.end(e.status.Token(), stop) // if there is no work; otherwise w.end has done it
+			h.endIdle(e, stop) // if there is no work; otherwise w.end has done it
 		}
 	case member.Leads:
 		if e := h.entrants[do.ID]; e != nil && e.status.see(Leader(do.Leader)) {
@@ -391,6 +391,23 @@ func (h *host) publish(effect member.Effect) {
 	default:
 		panic(fmt.Sprintf("election manager: member asked for %T", effect))
 	}
+}
+
+// endIdle ends a term in which no runner works, so that no guard watches the callbacks of OnEnd. They run on this goroutine, which
+// must not be held up: if they block for longer than the grace, the process ends.
+func (h *host) endIdle(e *entrant, stop Stop) {
+	over := e.status.over(e.status.Token(), stop)
+	if !over.awaited() {
+		return
+	}
+	grace, aborts := max(e.spec.Timing.StopGrace, latestLog), aborter{h.cfg.Abort, h.cfg.Log}
+	late := clock.AfterFunc(grace, func() {
+		err := fmt.Errorf("election %s: a callback of OnEnd has not returned after %v (%s)", e.spec.Name, grace, stop.Reason)
+		aborts.say(h.cfg.Clock, "aborting: a callback holds this member up", err).await(h.cfg.Clock, overLog)
+		h.cfg.Abort(err)
+	})
+	defer late.Stop()
+	over.tell()
 }
 
 // changed publishes the member's role in one election.

@@ -99,7 +99,7 @@ func NewManager(cfg Config) (*Manager, error) {
 }
 
 // Add makes this member take part in an election. The runner works during its terms; it is nil if the
-// election has no work, and only who leads matters. Add may be called before Run and during it. The error
+// election has no work, and only who leads matters (see Entry). Add may be called before Run and during it. The error
 // wraps ErrInvalid and says what is wrong with the Spec, or wraps ErrTaken for a name or lock, or ErrStopped.
 func (m *Manager) Add(spec Spec, runner Runner) (*Status, error) {
 	m.mu.Lock()
@@ -232,8 +232,9 @@ func (m *Manager) Statuses() []*Status {
 	return all
 }
 
-// Remove gives an election up: it stops the runner, releases the lock, then tells the runner's
-// Background, if any, to end, and leaves it to Run to join that. After these steps it returns nil. If ctx
+// Remove gives an election up: it stops the runner, releases the lock or, if the store does not answer for a leaseDuration,
+// leaves it to lapse, then tells the runner's Background, if any, to end, and leaves it to Run to join that. Do not call it in a callback
+// of OnEnd, which holds up what it waits for. After these steps it returns nil. If ctx
 // ends first it returns the error of ctx, and the removal goes on.
 func (m *Manager) Remove(ctx context.Context, name string) error {
 	m.mu.Lock()
@@ -265,7 +266,7 @@ func (m *Manager) forgetLocked(e *entrant) {
 		m.ranges[e.spec.Name] = e.ranges
 	}
 	m.unlockedLocked(e)
-	e.end()
+	e.end(m.cfg.Clock, m.cfg.Log)
 	if e.removal != nil {
 		m.gaveUpLocked(e)
 	}
@@ -287,7 +288,8 @@ func (m *Manager) forget(e *entrant) {
 const watchGrace = time.Second
 
 // Run takes part in all elections until ctx ends. Then it stops every runner, releases every lock and
-// ends the session; last, it ends each runner's Background. It returns nil after that, or an error if the
+// ends the session; last, it ends each runner's Background. A lock that it cannot release within a leaseDuration,
+// since the store does not answer, it leaves to lapse; the log says so. It returns nil after that, or an error if the
 // realm cannot be used at all. The package's doc says which calls may outlive Run if they hang. If Config.Parent dies, Run does
 // the same, and returns ErrOrphaned. It runs once; a second call returns ErrStopped.
 func (m *Manager) Run(ctx context.Context) (err error) {
@@ -365,7 +367,7 @@ func (m *Manager) finish() {
 		if e.withdraw != nil {
 			continue // the election is forgotten once its work has stopped
 		}
-		e.end()
+		e.end(m.cfg.Clock, m.cfg.Log)
 		if e.removal != nil {
 			m.gaveUpLocked(e)
 		}

@@ -17,7 +17,8 @@ type Runner interface {
 	// and the member stands down for a while. So does a panic of Run: it is recovered and
 	// logged with its stack, and the process goes on. So does a Run that ends its goroutine
 	// (ErrGoexit). A panic in a goroutine that Run started cannot be recovered, and ends the
-	// process.
+	// process. Goroutines that Run started are its own to join, also when it panics: others may lead
+	// once it has ended.
 	//
 	// When ctx is cancelled, StopOf(ctx) says why, and by when the work must be dead.
 	Run(ctx context.Context, term Term) error

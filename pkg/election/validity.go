@@ -38,7 +38,8 @@ func (v *ValidTerm) until() record.Instant {
 // Status, which say by then that the term is over.
 //
 // The work is told to stop only after f has returned, and must be dead by the same time as ever. So f must not block:
-// if it blocks until then, the process ends. If f panics, the other callbacks are called and the work is told to stop
+// if it blocks until then, the process ends. In an election without a runner nobody waits for f before the lock is released; if f
+// blocks for stopGrace, the process ends. If f panics, the other callbacks are called and the work is told to stop
 // all the same; nobody recovers the panic. After a freeze past the deadline, the work may be told to stop while f runs.
 //
 // forget cancels the callback; a call in progress is not awaited.
@@ -135,6 +136,16 @@ func (l *life) end(why Stop) {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
+}
+
+// awaited says whether somebody waits for the end of the life.
+func (l *life) awaited() bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting) > 0
 }
 
 // tell calls the callbacks of a life that has ended, except those that another goroutine calls or has called. It does

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 )
 
 // TestACallbackThatBlocksWithoutARunner checks that the process ends if a callback of OnEnd blocks for longer than the grace of its
@@ -24,7 +25,7 @@ func TestACallbackThatBlocksWithoutARunner(t *testing.T) {
 				status.ValidTerm().OnEnd(func(election.Stop) {
 					select {
 					case <-released:
-					case <-time.After(blocks):
+					case <-clock.NewTimer(blocks).C:
 					}
 				})
 				if err := m1.manager.Apply(election.Change{Remove: []string{"a"}}); err != nil {

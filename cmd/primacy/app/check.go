@@ -31,7 +31,8 @@ It changes nothing.
 
 With --pre it checks a configuration before its first member starts: it asks for the rights of a member,
 so run it with the credentials of members, and leaves out what only members show. It also says whether limits
-of runners would hold for whole process trees here. It needs --config.
+of runners would hold for whole process trees here, and whether NTP slews the clock of this machine by more than
+timing.drift. It needs --config.
 
 A problem is something to mend. A warning is something to know. Exit status: 0 without problems; 1 if
 the API cannot be read; 2 for a mistake in the command line; 4 if there are problems.`,
@@ -96,6 +97,7 @@ func (x *checking) here(ctx context.Context) error {
 	if err := x.checkServer(ctx); err != nil {
 		return err
 	}
+	x.checkSlew()
 	needed, err := x.memberNeeds(ctx)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/runners/cgroup/cgrouptest"
 )
@@ -32,9 +33,18 @@ func TestMain(m *testing.M) {
 // testPatience is a variable with which a script shortens the program's waits.
 const testPatience = "PRIMACY_TEST_PATIENCE"
 
+// testSlew is a variable with which a script lets the kernel seem to slew the clock as chronyd does at most.
+const testSlew = "PRIMACY_TEST_SLEW"
+
 func program() {
 	if d, err := time.ParseDuration(os.Getenv(testPatience)); err == nil {
 		patience = d
+	}
+	if os.Getenv(testSlew) != "" {
+		adjtimex = func(t *unix.Timex) (int, error) {
+			*t = unix.Timex{Tick: 10833, Freq: 33 << 16}
+			return 0, nil
+		}
 	}
 	if len(os.Args) > 1 && os.Args[1] == "demo" {
 		// Under the race detector os.Exit waits a second, which would use up a runner's grace.

@@ -136,6 +136,7 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 		return err
 	}
 	logWeaker(log, plan.elections)
+	logSlew(log, p.Configuration.Timing.Drift)
 	cluster, err := findCluster(p.Kubeconfig)
 	if err != nil {
 		return err

@@ -132,7 +132,7 @@ func fails(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // passed are the variables that a script may set for the program.
-var passed = []string{"PATH", "HOME", "TMPDIR", "KUBECONFIG", "PRIMACY_CONFIG", "PRIMACY_KUBECONFIG", "PRIMACY_NAME", "POD_NAME", "POD_UID", "POD_NAMESPACE", "PRIMACY_REVISION", "NO_COLOR", testPatience}
+var passed = []string{"PATH", "HOME", "TMPDIR", "KUBECONFIG", "PRIMACY_CONFIG", "PRIMACY_KUBECONFIG", "PRIMACY_NAME", "POD_NAME", "POD_UID", "POD_NAMESPACE", "PRIMACY_REVISION", "NO_COLOR", testPatience, testSlew}
 
 func jobEnvironment(ts *testscript.TestScript) (env []string) {
 	for _, name := range passed {

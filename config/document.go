@@ -68,7 +68,7 @@ type timingDoc struct {
 	MinHold *time.Duration `yaml:"minHold" otherwise:"the profile's"`
 	// How long others pass over a member that crashed, or whose runners failed. It doubles each time, up to 32 x. More than 0.
 	StandDown *time.Duration `yaml:"standDown" otherwise:"the profile's" min:">0"`
-	// How far the rates of two members' clocks may differ: 0.005 is 0.5 %. More than 0, less than 0.5. Only in the document's `timing`, since it is the same for all elections.
+	// How far the rates of two members' clocks may differ: 0.005 is 0.5 %. NTP may slew a clock by more ([what helps](operating.md#clocks-that-ntp-slews)). More than 0, less than 0.5. Only in the document's `timing`, since it is the same for all elections.
 	Drift *float64 `yaml:"drift" otherwise:"the profile's" min:">0" max:"<0.5"`
 }
 

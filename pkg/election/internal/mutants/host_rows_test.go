@@ -473,4 +473,11 @@ var hostRows = []row{
 		new:  "	default:",
 		pkg:  "pkg/runners/parent", test: "TestDemand",
 	},
+	{
+		name: "host/slow-clocks-pass", rule: "a member warns of a clock that is slewed to be slow, as of a fast one",
+		file: "cmd/primacy/app/slew.go",
+		old:  "math.Abs(float64(s)) > drift",
+		new:  "float64(s) > drift",
+		pkg:  "cmd/primacy/app", test: "TestSlewExceeds",
+	},
 }

@@ -101,6 +101,7 @@ const (
 	LostReused  Reason = "session slot was taken over"
 	LostCorrupt Reason = "session record is corrupt"
 	LostRefused Reason = "session has lapsed, and the store accepts no write to it"
+	LostUnsure  Reason = "session may yet be created in a slot that cannot be used any more"
 )
 
 // Action is something to do for sessions: Write or Read.
@@ -322,6 +323,11 @@ func (o *Own) due(now record.Instant, wake func(record.Instant)) (Write, bool) {
 			return Write{}, false
 		}
 		free := o.dir.freeSlot(o.cfg.Host, now, o.unfit)
+		if o.doubtful && free.Name != o.slot {
+			// Our write may yet create the session in the slot that we leave. It would lapse there, and end our identity.
+			o.phase, o.lost = over, LostUnsure
+			return Write{}, false
+		}
 		o.countFallen()
 		o.slot, o.onto = free.Name, free.Version
 		o.deaths, o.predecessors = o.dir.deathsIn(free.Name), o.dir.predecessorsIn(free.Name, now)

@@ -13,7 +13,7 @@
 //
 //   - The store compares and swaps by uid and revision; revisions rise across all objects. A
 //     request may be lost, refused, slow, answered late or never, or carried out long
-//     after its sender gave up.
+//     after its sender gave up. It may deny a member its session, or single locks, for a while or for good.
 //   - A stream shows every change in order, to each member with a delay of its own. It
 //     stalls, breaks, resumes, or starts over with a list.
 //   - The host of a member does what the member asks for, as package election's host does: it

@@ -43,6 +43,11 @@ var putBackRows = []mutant{
 		new: "	case r.Transitions < before.Transitions:",
 	},
 	{
+		name: "slot-left-in-doubt", rule: "a-session-ends-once", file: "internal/session/own.go", class: PutBack, from: 11661,
+		old: "		if o.doubtful && free.Name != o.slot {\n",
+		new: "		if false {\n",
+	},
+	{
 		name: "put-back-session-frees", rule: "a-session-ends-once", file: "internal/machine/sessions.go", class: PutBack,
 		old: "case o.robbedUntil(r.Holder) != 0:",
 		new: "case false && o.robbedUntil(r.Holder) != 0:",

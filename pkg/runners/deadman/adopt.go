@@ -141,7 +141,8 @@ func unwatches(supervisor int) {
 }
 
 // killOrphans kills and reaps the children that are no watchers (guards or supervisors), and says
-// whether there were any. When a killed child dies, its own children become ours.
+// whether there were any. When a killed child dies, its own children become ours. A child whose session
+// cannot be told may be an orphan: it counts as one, and is not killed, since it may be ours.
 func killOrphans() bool {
 	heir.Lock()
 	defer heir.Unlock()
@@ -152,19 +153,22 @@ func killOrphans() bool {
 	if err != nil {
 		return true // we look again soon
 	}
-	ours, err := unix.Getsid(0)
-	if err != nil {
-		return false
-	}
+	ours, untold := unix.Getsid(0)
 	found := false
 	for _, pid := range pids {
-		session, err := unix.Getsid(pid)
-		if err != nil || session == ours || heir.watchers[pid] {
+		if heir.watchers[pid] {
 			continue
 		}
-		found = true
-		_ = unix.Kill(pid, unix.SIGKILL)
-		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		session, err := unix.Getsid(pid)
+		switch {
+		case errors.Is(err, unix.ESRCH): // it is gone
+		case err != nil, untold != nil:
+			found = true
+		case session != ours:
+			found = true
+			_ = unix.Kill(pid, unix.SIGKILL)
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
 	}
 	return found
 }

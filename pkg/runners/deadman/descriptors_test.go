@@ -38,7 +38,7 @@ func answering(errno syscall.Errno) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)}
 }
 
-const secondArgument = 24
+const firstArgument, secondArgument = 16, 24
 
 // filter makes close_range fail in this process and in all that it starts. Others stand before it: they fail, too.
 func filter(errno syscall.Errno, others ...unix.SockFilter) error {

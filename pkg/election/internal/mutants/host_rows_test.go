@@ -480,4 +480,25 @@ var hostRows = []row{
 		new:  "float64(s) > drift",
 		pkg:  "cmd/primacy/app", test: "TestSlewExceeds",
 	},
+	{
+		name: "host/untold-session-is-no-orphan", rule: "nothing counts as dead because its session cannot be told",
+		file: "pkg/runners/deadman/adopt.go",
+		old:  "		case err != nil, untold != nil:\n			found = true\n",
+		new:  "		case err != nil:\n		case untold != nil:\n			found = true\n",
+		pkg:  "pkg/runners/deadman", test: "TestSessionsThatNobodyTells",
+	},
+	{
+		name: "host/own-session-untold", rule: "nothing counts as dead because our own session cannot be told",
+		file: "pkg/runners/deadman/adopt.go",
+		old:  "		case err != nil, untold != nil:\n			found = true\n",
+		new:  "		case err != nil:\n			found = true\n		case untold != nil:\n",
+		pkg:  "pkg/runners/deadman", test: "TestSessionsThatNobodyTells",
+	},
+	{
+		name: "host/gone-child-is-an-orphan", rule: "a child that is gone is no orphan",
+		file: "pkg/runners/deadman/adopt.go",
+		old:  "		case errors.Is(err, unix.ESRCH): // it is gone\n",
+		new:  "",
+		pkg:  "pkg/runners/deadman", test: "TestSessionsThatNobodyTells",
+	},
 }

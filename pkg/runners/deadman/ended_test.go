@@ -5,6 +5,8 @@ package deadman
 import (
 	"errors"
 	"os"
+	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -82,6 +84,39 @@ func TestEndedWhenNobodySays(t *testing.T) {
 	p.Wait()
 	if at := p.Ended(); at < heard {
 		t.Errorf("ended %v before anybody knew", heard.Sub(at))
+	}
+}
+
+// TestAStrangersGroupIsLeftAlone checks that this process kills no group of a program whose supervisor has reported that nothing of
+// it lives: while we were frozen, another process may have got its id.
+func TestAStrangersGroupIsLeftAlone(t *testing.T) {
+	if err := Adopt(); err != nil {
+		t.Fatal(err)
+	}
+	p := unheard(t, clock.Boottime().Now().Add(time.Hour))
+	if err := syscall.Kill(p.Guard(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for alive(p.Supervisor()) { // it kills the program, and reports that
+		runtime.Gosched()
+	}
+	stranger := exec.Command("/bin/sleep", "300")
+	stranger.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = stranger.Process.Kill()
+		_ = stranger.Wait()
+	}()
+	p.pid = stranger.Process.Pid
+	p.following.Go(p.follow)
+	p.Wait()
+	if !alive(stranger.Process.Pid) {
+		t.Error("the process that has got the id of the program was killed")
+	}
+	if _, err := stateOf(p.Supervisor()); err == nil {
+		t.Error("the supervisor, which we inherited, stays a zombie")
 	}
 }
 

@@ -173,8 +173,12 @@ func (p *Process) follow() {
 		unwatches(p.supervisor.Pid)
 	}
 	p.mu.Unlock()
-	if left || !complete {
+	switch {
+	case !complete:
 		p.clear()
+	case left:
+		// The program is reaped: its id, and that of its group, may be a stranger's by now. The supervisor may be ours.
+		untilNothing(killOrphans)
 	}
 	p.status.hits = p.hits()
 	complete = !p.endGroup() && complete

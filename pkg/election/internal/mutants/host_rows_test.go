@@ -501,4 +501,18 @@ var hostRows = []row{
 		new:  "",
 		pkg:  "pkg/runners/deadman", test: "TestSessionsThatNobodyTells",
 	},
+	{
+		name: "host/kills-a-strangers-group", rule: "nobody kills the group of a program that was reaped: its id may be another process's",
+		file: "pkg/runners/deadman/process.go",
+		old:  "		untilNothing(killOrphans)\n",
+		new:  "		p.clear()\n",
+		pkg:  "pkg/runners/deadman", test: "TestAStrangersGroupIsLeftAlone",
+	},
+	{
+		name: "host/supervisor-stays", rule: "a supervisor whose guard was killed is killed and reaped before its program counts as dead",
+		file: "pkg/runners/deadman/process.go",
+		old:  "		untilNothing(killOrphans)\n",
+		new:  "",
+		pkg:  "pkg/runners/deadman", test: "TestAStrangersGroupIsLeftAlone",
+	},
 }

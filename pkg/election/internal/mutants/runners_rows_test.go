@@ -117,8 +117,8 @@ var runnersRows = []row{
 	{
 		name: "deadman/leavings", rule: "the member kills what a supervisor and a guard have left that were killed",
 		file: "pkg/runners/deadman/process.go",
-		old:  "	if left || !complete {\n",
-		new:  "	if left = false; left {\n",
+		old:  "	case !complete:\n		p.clear()\n",
+		new:  "	case !complete:\n",
 		pkg:  "pkg/runners/exec", test: "TestRights/root/not_extended,_supervisors_and_guards_killed",
 	},
 	{

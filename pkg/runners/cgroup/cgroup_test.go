@@ -56,7 +56,7 @@ func move(t *testing.T, c *exec.Cmd, path string) {
 
 func divide(t *testing.T) (*cgroup.Group, []string) {
 	t.Helper()
-	g, notes, err := cgroup.Divide(cgroup.Always)
+	g, found, err := cgroup.Divide(cgroup.Always)
 	if errors.Is(err, cgroup.ErrIndivisible) {
 		t.Skipf("%v", err)
 	}
@@ -65,7 +65,7 @@ func divide(t *testing.T) (*cgroup.Group, []string) {
 	}
 	t.Cleanup(func() { g.KillAll() })
 	var left []string
-	for _, note := range notes {
+	for _, note := range found.Notes {
 		left = append(left, string(note))
 	}
 	return g, left
@@ -174,24 +174,30 @@ func TestAnotherGroupAtTheSamePath(t *testing.T) {
 	}
 }
 
-// TestWhatADeadMakerLeft checks that making a group kills what the maker of an older one left, and only once that
-// maker is dead.
-func TestWhatADeadMakerLeft(t *testing.T) {
-	divide(t)
-	maker := exec.Command(os.Args[0])
-	maker.Env = append(os.Environ(), holderVariable+"=1")
-	out, err := maker.StdoutPipe()
+// maker starts a process that makes a group, and returns the path of the group.
+func maker(t *testing.T) (c *exec.Cmd, path string) {
+	t.Helper()
+	c = exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), holderVariable+"=1")
+	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := maker.Start(); err != nil {
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := strings.TrimSpace(line)
+	return c, strings.TrimSpace(line)
+}
+
+// TestWhatADeadMakerLeft checks that making a group kills what the maker of an older one left, and only once that
+// maker is dead.
+func TestWhatADeadMakerLeft(t *testing.T) {
+	divide(t)
+	maker, path := maker(t)
 	if _, left := divide(t); len(left) > 0 {
 		t.Errorf("beside a living maker: notes %q", left)
 	}
@@ -205,6 +211,35 @@ func TestWhatADeadMakerLeft(t *testing.T) {
 	}
 	if _, left := divide(t); !slices.Equal(left, []string{"second"}) {
 		t.Errorf("the dead maker left the notes %q", left)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the group of the dead maker is still there: %v", err)
+	}
+}
+
+// TestWhatCannotBeKilled checks that a group can be made beside that of a dead maker in which something lives on, and that the
+// latter proves nothing before it is empty.
+func TestWhatCannotBeKilled(t *testing.T) {
+	divide(t)
+	maker, path := maker(t)
+	hangs, release := cgrouptest.Unkillable(t)
+	move(t, hangs, path)
+	_ = maker.Process.Kill()
+	_ = maker.Wait()
+	g, left, err := cgroup.Divide(cgroup.Always)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.KillAll() })
+	if len(left.Notes) > 0 || len(left.LivesOn) != 1 || !strings.Contains(left.LivesOn[0], path+": it lives on") {
+		t.Errorf("while something lives: notes %q, %q", left.Notes, left.LivesOn)
+	}
+	if text, err := os.ReadFile(filepath.Join(path, cgroup.EventsFile)); err != nil || !strings.Contains(string(text), "populated 1") {
+		t.Errorf("nothing lives: %q %v", text, err)
+	}
+	release()
+	if _, notes := divide(t); !slices.Equal(notes, []string{"second"}) {
+		t.Errorf("once nothing lives: notes %q", notes)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the group of the dead maker is still there: %v", err)
@@ -233,6 +268,14 @@ func TestModes(t *testing.T) {
 	}
 	if err := g.Remove(); err != nil {
 		t.Error(err)
+	}
+	most := filepath.Join(own, "cgroup.max.descendants")
+	if err := os.WriteFile(most, []byte("0"), 0); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.WriteFile(most, []byte("max"), 0) }()
+	if g, _, err := cgroup.Divide(cgroup.Auto); g != nil || !errors.Is(err, cgroup.ErrIndivisible) || !strings.Contains(err.Error(), "mkdir "+own) {
+		t.Errorf("auto, delegated, with as many groups as it may have: %v %v", g, err)
 	}
 }
 

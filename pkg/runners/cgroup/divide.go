@@ -18,30 +18,38 @@ import (
 // prefix is how the names of our groups begin.
 const prefix = "primacy-"
 
+// Left is what dead makers left in their groups.
+type Left struct {
+	// Notes are those on the groups in which nothing lives.
+	Notes [][]byte
+	// LivesOn says what could not be killed, a text for each group. Such a group stays as it is, and proves nothing.
+	LivesOn []string
+}
+
 // Divide makes a group below the group of this process, or beside it (DelegateSubgroup= of systemd). It kills what is left
-// in such groups whose makers have died, and returns the notes on them: nothing of theirs lives. It returns nil without an
-// error if the mode wants no group here. Errors wrap ErrIndivisible.
-func Divide(mode Mode) (g *Group, left [][]byte, err error) {
+// in such groups whose makers have died, and says what that was. It returns nil without an error if the mode wants no group
+// here. Errors wrap ErrIndivisible; with Auto a process can go on without a group.
+func Divide(mode Mode) (g *Group, left Left, err error) {
 	if mode == Never {
-		return nil, nil, nil
+		return nil, Left{}, nil
 	}
 	top, given, err := place()
 	if mode != Always && (err != nil || !given) {
-		return nil, nil, nil
+		return nil, Left{}, nil
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrIndivisible, err)
+	if err == nil {
+		left, err = killOrphans(top)
 	}
-	if left, err = killOrphans(top); err == nil {
+	if err == nil {
 		g, err = newGroup(top)
 	}
-	switch {
-	case err == nil:
-		return g, left, nil
-	case mode == Always:
+	if err != nil {
+		for _, what := range left.LivesOn {
+			err = fmt.Errorf("%w; %s", err, what)
+		}
 		return nil, left, fmt.Errorf("%w: %w", ErrIndivisible, err)
 	}
-	return nil, left, nil
+	return g, left, nil
 }
 
 // place returns the group to divide, and says whether a service manager has given it to the service of this process. It is
@@ -63,12 +71,12 @@ func isUnit(path string) bool {
 	return slices.Contains([]string{".service", ".scope", ".slice"}, filepath.Ext(path))
 }
 
-// killOrphans kills what is left in groups below top whose makers have died, and removes these groups. It returns their notes. A
+// killOrphans kills what is left in groups below top whose makers have died, and removes these groups. A
 // process that has joined such a group, and lives, is given mostLeaving to leave in order: it lost its parent.
-func killOrphans(top string) (left [][]byte, err error) {
+func killOrphans(top string) (left Left, err error) {
 	entries, err := os.ReadDir(top)
 	if err != nil {
-		return nil, err
+		return left, err
 	}
 	for _, e := range entries {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
@@ -89,11 +97,11 @@ func killOrphans(top string) (left [][]byte, err error) {
 			time.Sleep(lookAgain)
 		}
 		_, note, err := g.end()
-		if err != nil {
-			return left, fmt.Errorf("what a dead process left in %s: %w", g.Path, err)
-		}
-		if len(note) > 0 {
-			left = append(left, note)
+		switch {
+		case err != nil: // it keeps its note: whoever finds it empty may use that
+			left.LivesOn = append(left.LivesOn, fmt.Sprintf("what a dead process left in %s: %v", g.Path, err))
+		case len(note) > 0:
+			left.Notes = append(left.Notes, note)
 		}
 	}
 	return left, nil

@@ -46,7 +46,7 @@ func Adopt() error {
 // Within says that this process has the control group with the path for itself. From then on each program gets a group
 // of its own below it, with its supervisor and guard. When the program ends, we also kill what is left in its group:
 // processes that have entered another process namespace may no longer descend from the program. Programs may have the
-// limits that trees says.
+// limits that trees says. Without a control group the path is empty, and trees may say why.
 func Within(group string, trees cgroup.Trees) {
 	heir.Lock()
 	defer heir.Unlock()

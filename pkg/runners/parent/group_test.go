@@ -8,12 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup/cgrouptest"
 )
 
 // TestNothingInTheGroupOutlivesTheProof checks that the parent kills and awaits what is in its member's control group,
@@ -72,6 +74,32 @@ func TestWhatIsKilledWithItsParent(t *testing.T) {
 	if err := unix.Kill(living.member(), 0); err != nil {
 		t.Errorf("the member beside it: %v", err)
 	}
+}
+
+// TestWhatCannotBeKilled checks that a member starts beside something of a dead one that nobody can kill, is told of it, and takes
+// it for no proof.
+func TestWhatCannotBeKilled(t *testing.T) {
+	divisible(t)
+	first := grouped(t)
+	group := first.anything("group")
+	hangs, release := cgrouptest.Unkillable(t)
+	if err := os.WriteFile(filepath.Join(group, "cgroup.procs"), []byte(strconv.Itoa(hangs.Process.Pid)), 0); err != nil {
+		t.Fatal(err)
+	}
+	_ = unix.Kill(first.cmd.Process.Pid, unix.SIGKILL)
+	_ = unix.Kill(first.member(), unix.SIGKILL)
+	first.status()
+	second := grouped(t)
+	second.anything("group")
+	second.wants("left", "[]")
+	if told := second.text("lives on"); !strings.Contains(told, group) {
+		t.Errorf("it was told that %q lives on, want %s", told, group)
+	}
+	release()
+	third := grouped(t)
+	third.anything("group")
+	third.wants("left", "[{slot-0 a_2}]")
+	third.wants("lives on", "[]")
 }
 
 // TestAnOrphanMayLeave checks that the next parent in the same place lets a member leave in order whose own parent died.

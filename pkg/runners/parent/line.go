@@ -33,6 +33,8 @@ type Line struct {
 	// Left are the sessions of members that were killed together with their parents, and had control groups here. The
 	// groups are empty, and their makers dead.
 	Left []Session
+	// LivesOn says what was left of such members, and could not be killed: nothing is proved of these.
+	LivesOn []string
 
 	// expected are the sessions that the control group notes.
 	expected []Session

@@ -172,6 +172,7 @@ var roles = map[string]func(*parent.Line) int{
 			panic(err)
 		}
 		write("left", l.Left)
+		write("lives on", l.LivesOn)
 		write("group", l.Cgroup)
 		told := make(chan os.Signal, 1)
 		signal.Notify(told, syscall.SIGUSR1)

@@ -10,9 +10,10 @@ import (
 
 // Line is how a member tells its parent what the parent must know once the member is dead. There is none here.
 type Line struct {
-	// Cgroup and Left are empty here.
-	Cgroup string
-	Left   []Session
+	// Cgroup, Left and LivesOn are empty here.
+	Cgroup  string
+	Left    []Session
+	LivesOn []string
 }
 
 // Start returns ErrUnsupported.

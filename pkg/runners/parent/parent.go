@@ -38,6 +38,8 @@ type start struct {
 	Trees cgroup.Trees
 	// Left are the sessions of members that died with their parents, and of which nothing is left.
 	Left []Session `json:",omitempty"`
+	// LivesOn says what is left of others.
+	LivesOn []string `json:",omitempty"`
 }
 
 // part is the part of this process, as its environment says.
@@ -113,12 +115,14 @@ const executable = "/proc/self/exe"
 
 // watchOver starts the member, and returns when it has died. It is the parent's whole life until then.
 func watchOver(mode cgroup.Mode) (d *Dead, err error) {
-	group, notes, err := cgroup.Divide(mode)
-	if err != nil {
+	group, left, err := cgroup.Divide(mode)
+	s := start{Parent: os.Getpid(), Left: sessionsIn(left.Notes), LivesOn: left.LivesOn}
+	switch {
+	case err != nil && mode == cgroup.Always:
 		return nil, err
-	}
-	s := start{Parent: os.Getpid(), Left: sessionsIn(notes)}
-	if group != nil {
+	case err != nil:
+		s.Trees.Why = err.Error()
+	case group != nil:
 		s.Cgroup, s.Trees = group.Path, group.Trees
 		defer func() {
 			if err != nil {
@@ -178,8 +182,8 @@ func takeLine(text string) (*Line, error) {
 		if err := cgroup.Join(cgroup.MemberOf(s.Cgroup)); err != nil {
 			return nil, err
 		}
-		deadman.Within(s.Cgroup, s.Trees)
 	}
+	deadman.Within(s.Cgroup, s.Trees)
 	for _, whom := range []string{"LISTEN_PID", "WATCHDOG_PID"} {
 		if os.Getenv(whom) == strconv.Itoa(s.Parent) { // what was meant for our parent is ours
 			_ = os.Setenv(whom, strconv.Itoa(os.Getpid()))
@@ -188,5 +192,5 @@ func takeLine(text string) (*Line, error) {
 	if err := unix.SetNonblock(s.Descriptor, true); err != nil {
 		return nil, fmt.Errorf("%s: %w", childVariable, err)
 	}
-	return &Line{Cgroup: s.Cgroup, Left: s.Left, file: os.NewFile(uintptr(s.Descriptor), "line"), broken: make(chan struct{})}, nil // #nosec G115 -- a descriptor
+	return &Line{Cgroup: s.Cgroup, Left: s.Left, LivesOn: s.LivesOn, file: os.NewFile(uintptr(s.Descriptor), "line"), broken: make(chan struct{})}, nil // #nosec G115 -- a descriptor
 }

@@ -4,6 +4,7 @@ package parent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,6 +99,43 @@ func TestAMemberInADelegatedGroup(t *testing.T) {
 	if _, err := os.Stat(group); err == nil {
 		t.Error("the parent has left its group")
 	}
+}
+
+// TestWhereNoGroupCanBeMade checks that a member goes without a control group where its parent can make none in the delegated
+// one, and knows why its programs have no limits together with all that they start.
+func TestWhereNoGroupCanBeMade(t *testing.T) {
+	divisible(t)
+	own, err := cgroup.Own()
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := os.MkdirTemp(filepath.Dir(own), "test-") // the test itself is in own
+	if err != nil {
+		t.Skip(err)
+	}
+	folder, err := os.Open(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = folder.Close()
+		if err := cgroup.Clear(top); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := errors.Join(unix.Setxattr(top, "trusted.delegate", []byte("1"), 0), os.WriteFile(filepath.Join(top, "cgroup.max.descendants"), []byte("0"), 0)); err != nil {
+		t.Skip(err)
+	}
+	p := newProgram(t, "housed")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(folder.Fd())}
+	p.start()
+	p.await("ready", "")
+	p.wants("group", "")
+	if trees := p.text("trees"); !strings.HasPrefix(trees, "[] "+cgroup.ErrIndivisible.Error()+": mkdir "+top) {
+		t.Errorf("the limits of its programs: %q", trees)
+	}
+	_ = unix.Kill(p.member(), unix.SIGKILL)
+	p.status()
 }
 
 // TestInAKernelOfItsOwn runs the tests of groups where memory and processes can be limited.

@@ -16,7 +16,6 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/apiserver"
 	"github.com/primacy-dev/primacy/pkg/election/metrics"
-	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 	"github.com/primacy-dev/primacy/pkg/runners/parent"
@@ -122,11 +121,8 @@ func (a *additions) run(ctx context.Context, p *config.Process, name string, g g
 	if g.why != nil {
 		log.Warn("there is no parent process: after a crash of this member, others wait for a leaseDuration", zap.Error(g.why))
 	}
-	if slices.Contains(p.Configuration.Member.Proofs, record.ProofCgroup) && (g.line == nil || g.line.Cgroup == "") {
-		return errors.New("member.proofs: cgroup needs a control group of the member's own (systemd gives one with Delegate=yes; --cgroup=always makes one elsewhere; not with --guard=false)")
-	}
-	if g.line != nil && g.line.Cgroup != "" {
-		log.Info("this member has a control group of its own", zap.String("cgroup", g.line.Cgroup))
+	if err := checkGroup(g.line, p.Configuration.Member.Proofs, log); err != nil {
+		return err
 	}
 	plan, err := a.checker().plan(ctx, p.Configuration)
 	if err != nil {

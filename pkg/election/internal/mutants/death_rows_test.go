@@ -478,4 +478,18 @@ var deathRows = []row{
 		new:  "	return s.identity != \"\" && r.Member != nil && s.identity != r.Member.Identity",
 		pkg:  "pkg/election/internal/session", test: "TestAnUnseenMemberOfASlotIsProvedDead",
 	},
+	{
+		name: "death/undead-untold", rule: "a member logs what lives on of a dead one, whose death nothing proves",
+		file: "cmd/primacy/app/owngroup.go",
+		old:  "range line.LivesOn {",
+		new:  "range line.LivesOn[:0] {",
+		pkg:  "cmd/primacy/app", test: "TestCheckGroup",
+	},
+	{
+		name: "death/delegate-is-blamed", rule: "a member that cannot have a control group for its proofs says why",
+		file: "cmd/primacy/app/owngroup.go",
+		old:  "	case why != \"\" && slices.Contains(proofs, record.ProofCgroup):\n",
+		new:  "	case false:\n",
+		pkg:  "cmd/primacy/app", test: "TestCheckGroup",
+	},
 }

@@ -23,4 +23,4 @@ func (r row) edit() mutants.Edit { return mutants.Edit{File: r.file, Old: r.old,
 
 // table is all rows. Each part of the product has its own file of rows.
 var table = slices.Concat(driverRows, outageRows, reachRows, sessionRows, putBackRows, atWorkRows, deathRows, wordRows, fenceRows, disownedRows, streamRows, foreignRows, steeringRows, operatorsRows,
-	reloadRows, weatherRows, runnersRows, limitsRows, endpointsRows, sweepRows, absenceRows, placesRows, forcedRows, migratingRows, hostRows, livenessRows)
+	reloadRows, weatherRows, runnersRows, limitsRows, endpointsRows, sweepRows, absenceRows, placesRows, forcedRows, migratingRows, hostRows, programRows, livenessRows)

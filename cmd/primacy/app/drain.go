@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ elections are led as if none were.
 
 The member leads on until others take over, after preemptDelay and minHold of each election. --wait waits
 until it leads nothing and others lead what it led. It ends at once if no other member can lead what is
-left, and names that. For elections whose locks are in other namespaces it needs --config, and says so.
+left, and names that, or if no member of that name has a session. For elections whose locks are in other namespaces it needs --config, and says so.
 ` + steerNeeds + `
 
 Exit status: 0; 1 if that failed; 2 for a mistake in the command line, or if nobody could be asked; 3 if
@@ -82,7 +83,7 @@ func (s *steerCommand) drain(ctx context.Context, d rollout.Drain, timeout time.
 }
 
 func (s *steerCommand) undrain(ctx context.Context, member string) error {
-	return s.changePlan(ctx, "undo the drain of "+member, s.divided(), func(p rollout.Plan) (rollout.Plan, error) { return p.Undrain(member) })
+	return s.changePlan(ctx, "undo the drain of "+member, append(s.mayMoveUnseen(), s.divided()...), func(p rollout.Plan) (rollout.Plan, error) { return p.Undrain(member) })
 }
 
 func oneMember(c *cobra.Command, args []string) error {
@@ -134,5 +135,5 @@ func (s *steerCommand) drainWarnings(member string) (all []string) {
 	default:
 		all = append(all, "no other member is ready, so this one goes on to lead until another one is")
 	}
-	return append(all, s.divided()...)
+	return slices.Concat(all, s.mayMoveUnseen(), s.divided())
 }

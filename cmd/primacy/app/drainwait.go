@@ -113,18 +113,15 @@ func (w *emptied) never(leads, free []string, stuck int) error {
 
 // hidden says which elections the members may lead unseen; nil if there are none.
 func (w *emptied) hidden(r status.Report) error {
+	if !slices.ContainsFunc(r.Members, func(m status.Member) bool { return m.Group == w.group && record.HostOf(m.Identity) == w.host }) {
+		return &exitError{exitNever, fmt.Errorf("no member of that name has a session in group %s, so what it leads is not known (primacy status lists the members)", w.group)}
+	}
 	if names := w.unseen(r); len(names) > 0 {
 		return &exitError{exitNever, fmt.Errorf("may lead more: who leads %s is not seen (this user may not read the locks)", strings.Join(names, ", "))}
 	}
-	var places []string
-	for _, m := range r.Members {
-		if m.Group == w.group && record.HostOf(m.Identity) == w.host {
-			places = append(places, m.NotLooked()...)
-		}
-	}
-	if slices.Sort(places); places != nil {
+	if places := notLooked(r, func(m status.Member) bool { return m.Group == w.group && record.HostOf(m.Identity) == w.host }); places != nil {
 		return &exitError{exitNever, fmt.Errorf("may lead more: its elections whose locks are in namespace %s are not seen (-f FILE, the configuration of the members, looks there)",
-			strings.Join(slices.Compact(places), ", "))}
+			strings.Join(places, ", "))}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 // obeysForce says whether the holder hands over to the member to which it is asked to by force: that one lives and is ready.
 func (x *explaining) obeysForce() bool {
 	return !x.preferred.NoTakeover && slices.ContainsFunc(x.report.Members, func(m status.Member) bool {
-		return m.Identity == x.election.ForcedTo && x.rules.mayLead(m, x.election)
+		return m.Identity == x.election.ForcedTo && x.rules.mayLead(m, x.election) && !x.preferred.Drains(m.Identity)
 	})
 }
 

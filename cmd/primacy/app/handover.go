@@ -99,8 +99,13 @@ func (s *steerCommand) handover(ctx context.Context, election, to string, timeou
 	if back := s.backFrom(e, to, byDefault); back != "" {
 		f.Notes = append(f.Notes, back)
 	}
-	if never := s.neverHandedOver(e, to, timeout); never != "" && !bool(*s.ways.dry) {
-		return &exitError{exitNever, fmt.Errorf("%s: %s; nothing was changed", f.What, never)}
+	if never := s.neverHandedOver(e, to, timeout); never != "" {
+		if !bool(*s.ways.dry) {
+			return &exitError{exitNever, fmt.Errorf("%s: %s; nothing was changed", f.What, never)}
+		}
+		if !slices.Contains(f.Warnings, never) {
+			f.Warnings = append(f.Warnings, never)
+		}
 	}
 	return s.carryOutFor(ctx, timeout+statusPatience, f, func(ctx context.Context) error {
 		now := time.Now() // somebody may have taken a while to answer

@@ -74,11 +74,15 @@ func (g *groupCommand) heard(ctx context.Context, plan rollout.Plan) {
 
 // stillDeaf waits until there are no unhearing members any more, and returns those that are left, sorted.
 func (g *groupCommand) stillDeaf(ctx context.Context, unhearing func(status.Report) []string) (names []string) {
+	looked := false
 	if _, err := awaited(ctx, hearsWithin, g.follow, func(r status.Report) (string, error) {
-		names = unhearing(r)
+		names, looked = unhearing(r), true
 		return strings.Join(names, ", "), nil
 	}); err == nil || ctx.Err() != nil {
 		return nil
+	}
+	if !looked {
+		fmt.Fprintf(g.notes, "warning: this is stored, and whether members have seen it is not known: the API server did not show them within %v (primacy status shows what they see)\n", hearsWithin)
 	}
 	slices.Sort(names)
 	return names

@@ -95,7 +95,7 @@ func (s *steerCommand) resume(ctx context.Context) error {
 	if shown != nil && s.plan.Standstill == nil {
 		what += ", whose pause ended at " + shown.Until.Format(time.RFC3339) + " by this machine's clock"
 	}
-	return s.changePlan(ctx, what, s.divided(), func(p rollout.Plan) (rollout.Plan, error) {
+	return s.changePlan(ctx, what, append(s.mayMoveUnseen(), s.divided()...), func(p rollout.Plan) (rollout.Plan, error) {
 		if now := p.Standstill; now != nil && (shown == nil || *now != *shown) {
 			return p, &rollout.Refused{Word: "resume", Problem: "another pause has begun meanwhile" + view.Paused(*now), Hint: "look again: primacy status"}
 		}

@@ -194,6 +194,28 @@ func (s *steerCommand) warnings(election string) (all []string) {
 	return append(all, s.divided()...)
 }
 
+// mayMoveUnseen warns of elections of which the report does not show who leads them.
+func (s *steerCommand) mayMoveUnseen() (all []string) {
+	if names := s.unseen(s.report); len(names) > 0 {
+		all = append(all, fmt.Sprintf("who leads %s is not seen: leadership may move", strings.Join(names, ", ")))
+	}
+	if places := notLooked(s.report, func(m status.Member) bool { return m.Group == s.group && m.State == status.Live }); places != nil {
+		all = append(all, fmt.Sprintf("elections whose locks are in namespace %s are not seen, and their leadership may move (-f FILE, the configuration of the members, looks there)", strings.Join(places, ", ")))
+	}
+	return all
+}
+
+// notLooked are the namespaces, sorted, in which a report did not look although such members have locks there.
+func notLooked(r status.Report, of func(status.Member) bool) (places []string) {
+	for _, m := range r.Members {
+		if of(m) {
+			places = append(places, m.NotLooked()...)
+		}
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
 // deserted warns if no member of the group lives: --group or --namespace may have a mistake.
 func (s *steerCommand) deserted() []string {
 	if slices.ContainsFunc(s.report.Members, func(m status.Member) bool { return m.Group == s.group && m.State == status.Live }) {

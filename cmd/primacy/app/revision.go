@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/primacy-dev/primacy/cmd/primacy/view"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/election/status"
 	"github.com/primacy-dev/primacy/pkg/revisions"
 	"github.com/primacy-dev/primacy/pkg/revisions/configmap"
 	"github.com/primacy-dev/primacy/pkg/revisions/rollout"
@@ -138,9 +140,8 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 	if plan.InForce() {
 		effect.Warnings = append(effect.Warnings, fmt.Sprintf("the rollout from %s to %s is in force (%s), so elections follow that and not the default (%s)", plan.Rollout.Stable, plan.Rollout.Canary, plan.Phase(), wayOut(plan)))
 	}
-	if unseen := s.unseen(s.report); len(unseen) > 0 {
-		effect.Warnings = append(effect.Warnings, fmt.Sprintf("who leads %s is not seen: leadership may move", strings.Join(unseen, ", ")))
-	}
+	effect.Warnings = append(effect.Warnings, s.mayMoveUnseen()...)
+	effect.Warnings = append(effect.Warnings, s.alsoFollowing(ctx, before)...)
 	absent := 0
 	for _, m := range effect.Elections {
 		if m.Absent {
@@ -151,12 +152,33 @@ func (s *steerCommand) setRevision(ctx context.Context, revision string) error {
 		effect.Warnings = append(effect.Warnings, fmt.Sprintf("%d of %d elections have no ready member of revision %s and stay where they are", absent, len(effect.Elections), revision))
 	}
 	return s.carryOutFor(ctx, statusPatience+hearsWithin, effect, func(ctx context.Context) error {
+		if now, err := configmap.Get(ctx, s.core, key); err == nil && now != before && now != revision { // somebody may have taken a while to answer
+			return fmt.Errorf("the default revision is %s now: somebody has set it meanwhile (look again: primacy revision show)", record.Prefer(now))
+		}
 		if err := configmap.Set(ctx, s.core, key, revision); err != nil {
 			return err
 		}
 		s.heardDefault(ctx, key, revision)
 		return nil
 	})
+}
+
+// alsoFollowing warns of other groups of the namespace that may follow the same default: their elections move with it.
+func (g *groupCommand) alsoFollowing(ctx context.Context, stored string) []string {
+	report, err := status.Look(ctx, g.realm, status.Selection{})
+	if err != nil || stored == "" {
+		return nil
+	}
+	groups := map[string]bool{}
+	for _, m := range report.Members {
+		if m.Group != g.group && m.State == status.Live && defaultOf(m) == stored {
+			groups[m.Group] = true
+		}
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("members of %s in this namespace go by the same default, %s: if they read it from the same ConfigMap, their elections follow as soon as it changes, all at once", strings.Join(slices.Sorted(maps.Keys(groups)), ", "), stored)}
 }
 
 // defaultKey is the ConfigMap key from which the configuration reads the default revision.

@@ -132,6 +132,12 @@ func (r *rolloutCommand) start(ctx context.Context, s starting) error {
 	if !r.rulebook.configured {
 		analysis.Notes = append(analysis.Notes, unseen)
 	}
+	looking, cancel := context.WithTimeout(ctx, statusPatience)
+	analysis.Notes = append(analysis.Notes, r.alsoFollowing(looking, spec.Stable)...)
+	cancel()
+	if warning := standingDown(report, r.group, spec.Canary); warning != "" {
+		analysis.Notes = append(analysis.Notes, warning)
+	}
 	if !slices.ContainsFunc(next.Rollout.Steps, givesTime) {
 		analysis.Notes = append(analysis.Notes, "no step waits, so the rollout is promoted as soon as all elections have moved, and checks, which end then, see nothing of their work (put a pause or an analysis between the steps)")
 	}

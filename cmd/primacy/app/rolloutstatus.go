@@ -31,7 +31,8 @@ way, what checks found, and the members.
 With -w a terminal is kept up to date in place, until q or Ctrl-C; elsewhere each change
 is a line, or with -o json or yaml a document.
 
-With --wait it waits until the rollout is Promoted or Complete, and shows it then.
+With --wait it waits until the rollout is Promoted or Complete and members of the canary lead every
+election that it moves, and shows it then. Elections that are pinned do not count.
 
 Exit status: 0; 1 if the API cannot be read; 2 for a mistake in the command line; 3 if --wait
 waited in vain; 4 if the rollout will not get there by itself: it is Degraded, RolledBack or
@@ -91,6 +92,10 @@ func (r *rolloutCommand) waitRollout(ctx context.Context, format output, timeout
 		}
 		switch v.Phase {
 		case rollout.Promoted, rollout.Complete:
+			if n := len(v.Behind); n > 0 {
+				return fmt.Sprintf("the rollout of %s to %s is %s, and its members do not lead %s yet: %s", r.group, v.Canary, v.Phase,
+					counted(n, "election"), strings.Join(v.Behind[:min(n, 5)], ", ")), nil
+			}
 			return "", nil
 		case rollout.Degraded, rollout.RolledBack, rollout.Aborted:
 			return "", &exitError{exitNever, fmt.Errorf("the rollout of %s to %s is %s (primacy rollout status says why)", r.group, v.Canary, v.Phase)}

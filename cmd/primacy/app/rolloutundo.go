@@ -54,5 +54,5 @@ func undoing(p rollout.Plan) (rollout.Spec, error) {
 	return spec, errNothingToUndo
 }
 
-// undoAtOnce is how many elections an undo moves at a time: all.
-const undoAtOnce = 10_000
+// undoAtOnce is how many elections an undo moves at a time. The status names each of them, and a ConfigMap holds 1 MiB.
+const undoAtOnce = 1_000

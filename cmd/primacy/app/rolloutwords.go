@@ -283,20 +283,29 @@ func goesOn(p prospect) string {
 func beginsAnew(p prospect) string {
 	back := p.moving()
 	if p.next.Phase() != rollout.Pending || back == 0 {
-		return goesOn(p) + p.standingDown()
+		return goesOn(p) + p.butStandsDown()
 	}
-	return fmt.Sprintf("%s; then the rollout begins anew: %d of %d elections move to %s, step by step%s", goBack(p), p.toCome()+back, p.movable(), p.shown.Rollout.Canary, p.standingDown())
+	return fmt.Sprintf("%s; then the rollout begins anew: %d of %d elections move to %s, step by step%s", goBack(p), p.toCome()+back, p.movable(), p.shown.Rollout.Canary, p.butStandsDown())
 }
 
-// standingDown warns of members of the canary that still stand down, for nothing that they lack: if their work failed, that counts again.
-func (p prospect) standingDown() string {
-	for _, m := range p.report.Members {
-		if m.Group != p.group || m.State != status.Live || m.Revision != p.shown.Rollout.Canary {
+// butStandsDown adds standingDown.
+func (p prospect) butStandsDown() string {
+	if warning := standingDown(p.report, p.group, p.shown.Rollout.Canary); warning != "" {
+		return "; but " + warning
+	}
+	return ""
+}
+
+// standingDown warns of members of the canary that still stand down, for nothing that they lack: if their work failed, that counts in a
+// rollout that begins now.
+func standingDown(r status.Report, group, canary string) string {
+	for _, m := range r.Members {
+		if m.Group != group || m.State != status.Live || m.Revision != canary {
 			continue
 		}
 		for _, name := range m.Standing {
 			if m.Lacks[name] == "" {
-				return fmt.Sprintf("; but %s is not in good standing for %s: if its work failed there, that counts as a failure again (restart it first, or wait until primacy status shows it in good standing)", m.Identity, name)
+				return fmt.Sprintf("%s is not in good standing for %s: if its work failed there, that counts as a failure again (restart it first, or wait until primacy status shows it in good standing)", m.Identity, name)
 			}
 		}
 	}
@@ -338,8 +347,7 @@ func wouldReturn(p prospect) error {
 
 // moving counts the elections that move at once.
 func (p prospect) moving() (n int) {
-	byDefault := defaultSeen(p.report, p.group)
-	for _, m := range changes(p.report, p.group, preference{p.shown, byDefault}, preference{p.next, byDefault}, p.rulebook) {
+	for _, m := range p.movements() {
 		if !m.Stays {
 			n++
 		}
@@ -347,7 +355,23 @@ func (p prospect) moving() (n int) {
 	return n
 }
 
+// movements are the elections whose preference changes at once.
+func (p prospect) movements() []movement {
+	byDefault := defaultSeen(p.report, p.group)
+	return changes(p.report, p.group, preference{p.shown, byDefault}, preference{p.next, byDefault}, p.rulebook)
+}
+
 // goBack says what an abort moves.
 func goBack(p prospect) string {
-	return fmt.Sprintf("%d of %d elections go back from %s to %s, at once", p.moving(), p.movable(), p.shown.Rollout.Canary, p.shown.Rollout.Stable)
+	text := fmt.Sprintf("%d of %d elections go back from %s to %s, at once", p.moving(), p.movable(), p.shown.Rollout.Canary, p.shown.Rollout.Stable)
+	last := time.Time{}
+	for _, m := range p.movements() {
+		if !m.Stays && m.NotBefore.After(last) {
+			last = m.NotBefore
+		}
+	}
+	if !last.IsZero() {
+		text += fmt.Sprintf(", the last of them not before %s, for its timing (primacy explain says more)", last.Format(time.RFC3339))
+	}
+	return text
 }

@@ -31,9 +31,12 @@ type Rollout struct {
 	Weight Weight `json:"weight"`
 	Steps  []Step `json:"steps,omitempty"`
 
-	Elections []Moved         `json:"elections"`
-	Checks    []Check         `json:"checks,omitempty"`
-	Members   []status.Member `json:"members"`
+	Elections []Moved `json:"elections"`
+	// Behind are the elections that no member of the canary leads although the rollout has moved all of them. Those that are pinned, or
+	// do not follow rollouts, are not among them.
+	Behind  []string        `json:"behind,omitempty"`
+	Checks  []Check         `json:"checks,omitempty"`
+	Members []status.Member `json:"members"`
 	// AsOf is when the API last showed who leads what; zero while it does.
 	AsOf time.Time `json:"asOf,omitzero"`
 	// Standing is what operators said that stands in the way of moves: a pause, drains and handovers.
@@ -122,12 +125,16 @@ func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string
 	}
 	v.Steps = stepsOf(plan)
 	v.Weight.Set = weightOf(plan)
+	over := v.Phase == rollout.Promoted || v.Phase == rollout.Complete
 	for _, e := range r.Elections {
 		if _, pinned := plan.Pin(e.Name); stays(e.Name) && !pinned {
 			v.Elections = append(v.Elections, Moved{Election: e, State: Done, Move: "left alone: its policy or scope does not follow rollouts"})
 			continue
 		}
 		v.Elections = append(v.Elections, movedOf(plan, e))
+		if _, pinned := plan.Pin(e.Name); over && !pinned && (!Led(e) || e.Revision != v.Canary) {
+			v.Behind = append(v.Behind, e.Name)
+		}
 		if e.Name == controller.ElectionName(group) {
 			continue // no weight counts it
 		}

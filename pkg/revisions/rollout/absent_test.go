@@ -136,6 +136,32 @@ func TestAbsent(t *testing.T) {
 			t.Errorf("moving %v", m)
 		}
 	})
+	t.Run("no member of the canary lives during an analysis", func(t *testing.T) {
+		w := newWorld(t, 4, specOf(weigh(50), Step{Analysis: &Analysis{For: time.Minute}}, weigh(100)))
+		w.round()
+		w.round()
+		w.want(Analysing, 2, 2)
+		for name := range w.ready {
+			w.ready[name], w.leads[name] = false, "red"
+		}
+		for range 4 {
+			w.now = w.now.Add(time.Minute)
+			w.look()
+			w.want(Analysing, 2, 2)
+		}
+		for name := range w.ready {
+			w.ready[name] = true
+		}
+		w.now = w.now.Add(5 * time.Second)
+		w.round()
+		w.want(Analysing, 2, 2) // the time begins anew
+		w.now = w.now.Add(50 * time.Second)
+		w.look()
+		w.want(Analysing, 2, 2)
+		w.now = w.now.Add(10 * time.Second)
+		w.look()
+		w.want(Progressing, 3, 4)
+	})
 	t.Run("no member of the canary lives from a pause on", func(t *testing.T) {
 		w := newWorld(t, 4, specOf(weigh(50), pause(time.Minute), weigh(100)))
 		w.round()

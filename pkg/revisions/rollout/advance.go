@@ -177,7 +177,7 @@ func (l *look) stepDone() bool {
 		return l.waited(step.Pause.Duration, "pause")
 	case StepAnalysis:
 		l.st.Phase = Analysing
-		return l.waited(step.Analysis.For, "analysis")
+		return l.analysed(step.Analysis.For)
 	}
 	l.st.Phase = Progressing
 	if l.rollsBackAbsent() {
@@ -186,6 +186,21 @@ func (l *look) stepDone() bool {
 	done := l.settled()
 	l.st.Message = l.at(l.progress())
 	return done
+}
+
+// analysed says whether an analysis has lasted for d while the canary was there. Without a member of the canary it sees nothing of the
+// canary's work, so its time begins anew. That is noted once in a while only, since each look that changes the status is a write.
+func (l *look) analysed(d time.Duration) bool {
+	if l.canaryLives() {
+		return l.waited(d, "analysis")
+	}
+	often := min(d/4, 10*time.Second)
+	if !l.now.Before(l.st.StepStarted.Add(often)) {
+		l.st.StepStarted = l.now
+	}
+	l.wakeAt(l.st.StepStarted.Add(often))
+	l.st.Message = l.at("the analysis waits: no member of the canary leads or could lead")
+	return false
 }
 
 // waited says whether the present step has lasted for d; what names the wait for people.

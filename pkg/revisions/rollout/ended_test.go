@@ -115,3 +115,20 @@ func TestClockThatWasAhead(t *testing.T) {
 		t.Errorf("at %v the rollout began at %v, and its step at %v", start, s.Began, s.StepStarted)
 	}
 }
+
+// TestEndLeavesNoUnreadableStatus checks that the end of a rollout removes its status, too, where nobody could read that: the status of a
+// rollout that is over would refuse every later one.
+func TestEndLeavesNoUnreadableStatus(t *testing.T) {
+	w := newWorld(t, 4, specOf(weigh(100)))
+	w.round()
+	w.say(Plan.Abort)
+	broken := w.plan
+	broken.Status, broken.Unreadable = nil, []string{KeyStatus}
+	p, err := broken.End(w.now)
+	if err != nil || len(p.Unreadable) > 0 {
+		t.Errorf("%v, unreadable %v", err, p.Unreadable)
+	}
+	if len(broken.Unreadable) != 1 {
+		t.Error("the plan before has changed")
+	}
+}

@@ -69,6 +69,7 @@ func (p Plan) shelved(now time.Time) Plan {
 		p.History = p.History[max(0, len(p.History)-HistoryLength):]
 	}
 	p.Rollout, p.Status = nil, nil
+	p.Unreadable = slices.DeleteFunc(slices.Clone(p.Unreadable), func(key string) bool { return key == KeyStatus })
 	return p
 }
 

@@ -91,6 +91,11 @@ func (s *step) put(p Purpose, r record.Record) {
 	s.act(Write{Purpose: p, Record: r, If: w.onto, Beat: w.beat})
 }
 
+// MayYetTake says whether a take of ours through our session may yet be carried out, or was, as far as we know.
+func (s *State) MayYetTake() bool {
+	return slices.ContainsFunc(s.writes.open, func(w write) bool { return w.purpose == Take && w.throughSession })
+}
+
 // openSeamless says whether the write with this number is seamless, was asked for after an instant, and has no certain answer yet.
 func (w *writes) openSeamless(beat uint64, after record.Instant) bool {
 	return slices.ContainsFunc(w.open, func(o write) bool { return o.beat == beat && o.seamless && o.asked > after })

@@ -40,3 +40,21 @@ func TestADeniedNameIsUnknown(t *testing.T) {
 		t.Errorf("b is known: %v, and may be taken in %v; trouble %v", b.state.Lock.Seen, b.heldOff.Sub(n.now), n.trouble.of)
 	}
 }
+
+// TestADeniedNameIsShownByAnotherWatch checks that a name which the store denied counts as shown once another watch shows it, although that one
+// knows of no denial.
+func TestADeniedNameIsShownByAnotherWatch(t *testing.T) {
+	n := newNaming()
+	n.adds("a", "b")
+	for _, c := range n.s.byLock {
+		c.election.Outage.Mode = machine.OutageFailOpen
+	}
+	n.wants(t, "watch [a b]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 5, Denied: []string{"b"}, Err: lock.ErrDenied})
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	if b := n.s.byLock["b"]; !b.state.Lock.Seen || b.heldOff > n.now.Add(time.Hour) {
+		t.Errorf("b is known: %v, and may be taken in %v", b.state.Lock.Seen, b.heldOff.Sub(n.now))
+	}
+}

@@ -140,6 +140,6 @@ func (m *Member) drop(c *contest) {
 			other.absences.gaveUp(c.name())
 		}
 	}
-	m.gone[c.lock] = gone{c.state.LastBeat(), c.election}
+	m.gone[c.lock] = gone{c.state.LastBeat(), c.election, c.state.MayYetTake()}
 	m.keepUnshown(c)
 }

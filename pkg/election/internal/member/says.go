@@ -17,7 +17,7 @@ func (m *Member) says() record.Member {
 	config, setup := m.setup.published(&m.cfg)
 	says := record.Member{
 		Identity: m.identity, Revision: m.cfg.Revision, Location: m.cfg.Location, Weight: m.cfg.Weight,
-		Ready:      (m.leaving == "" || m.unreadyAt != 0) && m.sight.clear(),
+		Ready:      (m.leaving == "" || m.unreadyAt != 0) && m.sight.clear() && !m.sightless(),
 		Preference: m.published, Config: config, Setup: setup, Open: m.openTerms(),
 		Disowned: m.disownedNow(), Proofs: m.cfg.Proofs, Container: m.cfg.Container, Lags: m.lags,
 	}

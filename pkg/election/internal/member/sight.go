@@ -71,10 +71,24 @@ func (m *Member) tendSight() {
 	}
 }
 
-// blind gives this incarnation up because its beats do not come back, if it holds locks through its
+// mayHoldThroughSession says whether our session may keep a lock ours: one that we know of, or one whose take had no certain answer
+// when we last saw it. We may not see that it was carried out.
+func (m *Member) mayHoldThroughSession() bool {
+	if slices.ContainsFunc(m.contests.all, func(c *contest) bool { return c.holdsThroughSession() || c.state.MayYetTake() }) {
+		return true
+	}
+	for _, was := range m.gone {
+		if was.mayYetTake {
+			return true
+		}
+	}
+	return false
+}
+
+// blind gives this incarnation up because its beats do not come back, if it may hold locks through its
 // session. While a term of ours fails open, that would end it, so blind only releases other locks (dim).
 func (m *Member) blind(why string) {
-	if m.leaving != "" || m.ending != "" || !slices.ContainsFunc(m.contests.all, (*contest).holdsThroughSession) {
+	if m.leaving != "" || m.ending != "" || !m.mayHoldThroughSession() {
 		return
 	}
 	if m.outlasting() {
@@ -106,6 +120,11 @@ func (m *Member) brighten() {
 		m.dimmed.remove(c)
 		m.handle(c, machine.Resumed{})
 	}
+}
+
+// sightless says whether our beats have not come back for two leaseDurations. Nothing could be done with a lock then.
+func (m *Member) sightless() bool {
+	return m.beat.Sent != 0 && m.now >= m.beat.Sent.Add(2*m.cfg.Timing.LeaseDuration)
 }
 
 // reach is until when a term may rely on the last beat that we saw.

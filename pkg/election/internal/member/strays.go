@@ -46,6 +46,8 @@ func (m *Member) stray(s *stream, e lock.Entry) *contest {
 type gone struct {
 	beat     uint64
 	election *Election
+	// mayYetTake: a take of ours had no certain answer then.
+	mayYetTake bool
 }
 
 // releasesStray says whether a lock of the election is a stray that is being released.

@@ -249,7 +249,7 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		s.listSent, s.listing, s.listAfter = at, true, m.newestOf(s.store)
 	case lock.Listed:
 		s.listing = false
-		s.cut, s.denied = s.cut || len(e.Denied) > 0, e.Denied
+		s.cut, s.denied = s.cut || len(e.Denied)+len(s.denied) > 0, e.Denied // what was denied is shown now, or denied still
 		m.trouble.noteWatch(s.store, e.Err)
 		m.whole(s)
 		s.absences.listed(m.now, e.Revision)

@@ -72,4 +72,32 @@ var livenessRows = []row{
 		new:  "	if true {",
 		pkg:  "pkg/election", test: "TestAReleasedLockWhoseTermsFailOpen",
 	},
+	{
+		name: "blind/take-that-may-yet-come", rule: "answer-for-your-writes: a blind member gives its session up if a take of its may yet be carried out",
+		file: "pkg/election/internal/member/sight.go",
+		old:  "return c.holdsThroughSession() || c.state.MayYetTake() })",
+		new:  "return c.holdsThroughSession() })",
+		pkg:  "pkg/election", test: "TestABlindMemberAnswersForItsTake",
+	},
+	{
+		name: "blind/take-of-an-election-given-up", rule: "answer-for-your-writes: so it does if it has given the election up meanwhile",
+		file: "pkg/election/internal/member/sight.go",
+		old:  "		if was.mayYetTake {\n",
+		new:  "		if was.mayYetTake && false {\n",
+		pkg:  "pkg/election", test: "TestABlindMemberAnswersForItsTake",
+	},
+	{
+		name: "blind/ready", rule: "nobody hands over to a member that sees nothing",
+		file: "pkg/election/internal/member/says.go",
+		old:  " && !m.sightless(),",
+		new:  ",",
+		pkg:  "pkg/election", test: "TestABlindMemberIsNotReady",
+	},
+	{
+		name: "denied/shown-by-another-watch", rule: "a lock whose denial is over is not held off",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "len(e.Denied)+len(s.denied) > 0, e.Denied",
+		new:  "len(e.Denied) > 0, e.Denied",
+		pkg:  "pkg/election/internal/member", test: "TestADeniedNameIsShownByAnotherWatch",
+	},
 }

@@ -137,7 +137,7 @@ var operatorsRows = []row{
 	},
 	{
 		name: "operators/drain-overlooks", rule: "a drain does not end well while the member may lead what nobody looked at",
-		file: "cmd/primacy/app/drainwait.go",
+		file: "cmd/primacy/app/pin.go",
 		old:  "			places = append(places, m.NotLooked()...)\n",
 		new:  "			_ = m.NotLooked()\n",
 		pkg:  "cmd/primacy/app", test: "TestDrainDoesNotOverlookOtherNamespaces",

@@ -169,4 +169,25 @@ var steeringRows = []row{
 		new:  "	case word != \"\":\n",
 		pkg:  "pkg/revisions/steering", test: "TestAPauseEndsBesideWhatIsUnreadable",
 	},
+	{
+		name: "rollout/analysis-of-nobody", rule: "an analysis is not over while no member of the canary is there",
+		file: "pkg/revisions/rollout/advance.go",
+		old:  "	if l.canaryLives() {\n		return l.waited(d, \"analysis\")\n	}\n",
+		new:  "	if true {\n		return l.waited(d, \"analysis\")\n	}\n",
+		pkg:  "pkg/revisions/rollout", test: "TestAbsent",
+	},
+	{
+		name: "rollout/analysis-goes-on-counting", rule: "the time of an analysis begins anew once a member of the canary is there again",
+		file: "pkg/revisions/rollout/advance.go",
+		old:  "	if !l.now.Before(l.st.StepStarted.Add(often)) {\n",
+		new:  "	if false {\n",
+		pkg:  "pkg/revisions/rollout", test: "TestAbsent",
+	},
+	{
+		name: "rollout/unreadable-status-outlives-its-rollout", rule: "the status of a rollout that ended keeps no other from its start",
+		file: "pkg/revisions/rollout/words.go",
+		old:  "	p.Rollout, p.Status = nil, nil\n	p.Unreadable = slices.DeleteFunc(slices.Clone(p.Unreadable), func(key string) bool { return key == KeyStatus })\n",
+		new:  "	p.Rollout, p.Status = nil, nil\n",
+		pkg:  "pkg/revisions/rollout", test: "TestEndLeavesNoUnreadableStatus",
+	},
 }

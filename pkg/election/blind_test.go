@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election"
+	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/lock/memory"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
@@ -31,7 +32,7 @@ func TestABlindMemberAnswersForItsTake(t *testing.T) {
 					m2.store.On(memory.Put, memory.Named("a", memory.Hang()))
 					go func() {
 						defer close(taken)
-						time.Sleep(12 * time.Second)
+						<-clock.NewTimer(12 * time.Second).C
 						if err := op(); err != nil {
 							t.Errorf("the take was not carried out: %v", err)
 						}

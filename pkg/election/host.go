@@ -400,11 +400,11 @@ func (h *host) endIdle(e *entrant, stop Stop) {
 	if !over.awaited() {
 		return
 	}
-	grace, aborts := max(e.spec.Timing.StopGrace, latestLog), aborter{h.cfg.Abort, h.cfg.Log}
+	grace, aborts := e.spec.Timing.StopGrace, aborter{h.cfg.Abort, h.cfg.Log}
 	late := clock.AfterFunc(grace, func() {
 		err := fmt.Errorf("election %s: a callback of OnEnd has not returned after %v (%s)", e.spec.Name, grace, stop.Reason)
 		aborts.say(h.cfg.Clock, "aborting: a callback holds this member up", err).await(h.cfg.Clock, overLog)
-		h.cfg.Abort(err)
+		aborts.abort(err)
 	})
 	defer late.Stop()
 	over.tell()

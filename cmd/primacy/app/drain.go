@@ -29,7 +29,8 @@ elections are led as if none were.
 
 The member leads on until others take over, after preemptDelay and minHold of each election. --wait waits
 until it leads nothing and others lead what it led. It ends at once if no other member can lead what is
-left, and names that, or if no member of that name has a session. For elections whose locks are in other namespaces it needs --config, and says so.
+left, and names that, or if no member of that name has a session. For elections whose locks are in other
+namespaces it needs --config, and says so.
 ` + steerNeeds + `
 
 Exit status: 0; 1 if that failed; 2 for a mistake in the command line, or if nobody could be asked; 3 if

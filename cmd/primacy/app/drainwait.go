@@ -113,13 +113,14 @@ func (w *emptied) never(leads, free []string, stuck int) error {
 
 // hidden says which elections the members may lead unseen; nil if there are none.
 func (w *emptied) hidden(r status.Report) error {
-	if !slices.ContainsFunc(r.Members, func(m status.Member) bool { return m.Group == w.group && record.HostOf(m.Identity) == w.host }) {
+	ofHost := func(m status.Member) bool { return m.Group == w.group && record.HostOf(m.Identity) == w.host }
+	if !slices.ContainsFunc(r.Members, ofHost) {
 		return &exitError{exitNever, fmt.Errorf("no member of that name has a session in group %s, so what it leads is not known (primacy status lists the members)", w.group)}
 	}
 	if names := w.unseen(r); len(names) > 0 {
 		return &exitError{exitNever, fmt.Errorf("may lead more: who leads %s is not seen (this user may not read the locks)", strings.Join(names, ", "))}
 	}
-	if places := notLooked(r, func(m status.Member) bool { return m.Group == w.group && record.HostOf(m.Identity) == w.host }); places != nil {
+	if places := notLooked(r, ofHost); places != nil {
 		return &exitError{exitNever, fmt.Errorf("may lead more: its elections whose locks are in namespace %s are not seen (-f FILE, the configuration of the members, looks there)",
 			strings.Join(places, ", "))}
 	}

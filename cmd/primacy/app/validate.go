@@ -29,9 +29,8 @@ that the member would refuse are mistakes.
 
 With --running, show what the members that run would do with this file, as far as their sessions
 and locks tell: they publish digests of their elections, of the rules and of the timings, and no
-runners and no sources. It needs list and watch on leases, and on configmaps where locks are
-ConfigMaps.
-Of a migration only the locks tell: members do not publish it.
+runners and no sources. Of a migration only the locks tell. It needs list and watch on leases, and on
+configmaps where locks are ConfigMaps.
 
 Mistakes are printed as file:line:column: field: problem (hint), all at once, and the exit
 status is 1. Some mistakes hide others until you correct them. Invalid YAML, another apiVersion

@@ -127,12 +127,13 @@ func RolloutOf(group string, plan rollout.Plan, r status.Report, checks []string
 	v.Weight.Set = weightOf(plan)
 	over := v.Phase == rollout.Promoted || v.Phase == rollout.Complete
 	for _, e := range r.Elections {
-		if _, pinned := plan.Pin(e.Name); stays(e.Name) && !pinned {
+		_, pinned := plan.Pin(e.Name)
+		if stays(e.Name) && !pinned {
 			v.Elections = append(v.Elections, Moved{Election: e, State: Done, Move: "left alone: its policy or scope does not follow rollouts"})
 			continue
 		}
 		v.Elections = append(v.Elections, movedOf(plan, e))
-		if _, pinned := plan.Pin(e.Name); over && !pinned && (!Led(e) || e.Revision != v.Canary) {
+		if over && !pinned && (!Led(e) || e.Revision != v.Canary) {
 			v.Behind = append(v.Behind, e.Name)
 		}
 		if e.Name == controller.ElectionName(group) {

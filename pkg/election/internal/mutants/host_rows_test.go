@@ -273,7 +273,7 @@ var hostRows = []row{
 	{
 		name: "onend/holds-the-host-up", rule: "a callback of OnEnd holds the member up for no longer than the grace, also without a runner",
 		file: "pkg/election/host.go",
-		old:  "		h.cfg.Abort(err)\n	})\n	defer late.Stop()\n",
+		old:  "		aborts.abort(err)\n	})\n	defer late.Stop()\n",
 		new:  "	})\n	defer late.Stop()\n",
 		pkg:  "pkg/election", test: "TestACallbackThatBlocksWithoutARunner",
 	},

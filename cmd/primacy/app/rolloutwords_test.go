@@ -144,3 +144,32 @@ func theWord(use string) word {
 	words := rolloutWords()
 	return words[slices.IndexFunc(words, func(w word) bool { return w.use == use })]
 }
+
+// TestGoingBackSaysWhenItEnds checks that the question before an abort says so if a member of stable must first prove itself.
+func TestGoingBackSaysWhenItEnds(t *testing.T) {
+	shown := planAt(rollout.Promoted, 2)
+	next, err := shown.Abort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := func(host, revision string) status.Member {
+		return status.Member{Identity: host + "_00000001", Group: "edge", State: status.Live, Ready: true, Revision: revision, Location: "local", Preference: "a +0"}
+	}
+	fell := member("old", "a")
+	fell.Fallen, fell.Since = 1, noon
+	for name, tt := range map[string]struct {
+		stable status.Member
+		want   string
+	}{
+		"it is proven": {member("old", "a"), "1 of 1 elections go back from b to a, at once"},
+		"it fell":      {fell, "1 of 1 elections go back from b to a, at once, the last of them not before " + noon.Add(time.Minute).Format(time.RFC3339) + ", for its timing (primacy explain says more)"},
+	} {
+		report := status.Report{At: noon, Members: []status.Member{member("new", "b"), tt.stable}, Elections: []status.Election{
+			{Name: "web", Group: "edge", Lock: "web", Kind: status.Lease, State: status.Led, Holder: "new_00000001", Revision: "b", Location: "local"},
+		}}
+		p := prospect{shown: shown, next: next, report: report, group: "edge", rulebook: rulebook{configured: true, of: map[string]rules{"web": {standDown: time.Minute}}}}
+		if got := goBack(p); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

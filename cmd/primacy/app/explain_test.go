@@ -292,6 +292,11 @@ var situations = []struct {
 		s.old.Record.Member.Preference, s.lock.Record.HandoverTo = "1-9-0", newZero
 		s.new.Record.Member.Ready = false
 	}},
+	{"forced-to-the-drained", verdictStuck, func(s *situation) {
+		s.prefer("1-10-0")
+		s.old.Record.Member.Preference, s.lock.Record.HandoverTo = "1-9-0", newZero
+		s.drain("new-0")
+	}},
 	{"divided-successor", verdictStuck, func(s *situation) {
 		s.prefer("1-10-0")
 		s.new.Record.Member.Preference = "1-9-0"

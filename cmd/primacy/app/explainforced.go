@@ -21,7 +21,7 @@ func (x *explaining) judgeForced() judgement {
 	summary := fmt.Sprintf("%s leads, and is asked by force to hand over to %s, whatever it sees as preferred.", who, to)
 	takesBack := whatIf{What: fmt.Sprintf("somebody takes the request back (primacy handover %s --force --to %s)", x.election.Name, who)}
 	if !x.obeysForce() {
-		return judgement{verdictStuck, summary + fmt.Sprintf(" It leads on, since %s does not live, is not ready, or would not take the lock.", to),
+		return judgement{verdictStuck, summary + fmt.Sprintf(" It leads on, since %s does not live, is not ready, is drained, or would not take the lock.", to),
 			[]whatIf{{What: to + " is ready"}, takesBack}}
 	}
 	return judgement{verdictSoon, summary,

@@ -303,4 +303,25 @@ var operatorsRows = []row{
 		new:  "		//",
 		pkg:  "cmd/primacy/app", test: "TestWaitForFreeGoesByItsOwnWatch",
 	},
+	{
+		name: "operators/unseen-is-heard", rule: "a command does not end in silence if the API showed no member after its change",
+		file: "cmd/primacy/app/heard.go",
+		old:  "	if !looked {\n",
+		new:  "	if !looked && false {\n",
+		pkg:  "cmd/primacy/app", test: "TestWhatNobodyShowedIsNotSaidToBeSeen",
+	},
+	{
+		name: "operators/back-at-once", rule: "the question before an abort says until when members of stable must prove themselves",
+		file: "cmd/primacy/app/rolloutwords.go",
+		old:  "	if !last.IsZero() {\n",
+		new:  "	if false {\n",
+		pkg:  "cmd/primacy/app", test: "TestGoingBackSaysWhenItEnds",
+	},
+	{
+		name: "operators/forced-to-the-drained", rule: "explain knows that nobody hands over to a drained member by force",
+		file: "cmd/primacy/app/explainforced.go",
+		old:  " && !x.preferred.Drains(m.Identity)",
+		new:  "",
+		pkg:  "cmd/primacy/app", test: "TestExplain",
+	},
 }

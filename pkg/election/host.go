@@ -6,14 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	mathrand "math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
-	"github.com/primacy-dev/primacy/pkg/election/lock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -31,8 +29,7 @@ type host struct {
 	inbox  chan member.Input
 	// helpers joins the goroutines of requests, watches and runners.
 	helpers sync.WaitGroup
-	// watches cancel the watches.
-	watches map[uint64]context.CancelFunc
+	watches map[uint64]watching
 	// own are the watches that show the sessions.
 	own      map[uint64]bool
 	entrants map[member.ID]*entrant
@@ -65,7 +62,7 @@ func newHost(m *Manager, left member.Heritage) *host {
 			Heritage: left, Proofs: cfg.proofs(), Container: cfg.Container,
 		}),
 		inbox:   make(chan member.Input, 256),
-		watches: map[uint64]context.CancelFunc{}, own: map[uint64]bool{},
+		watches: map[uint64]watching{}, own: map[uint64]bool{},
 		entrants: map[member.ID]*entrant{},
 		works:    map[member.ID]*work{},
 		unready:  map[member.ID]error{},
@@ -227,17 +224,6 @@ func (h *host) election(e *entrant) *member.Election {
 	return election
 }
 
-// store makes what the member must know of a store: a number that stands for it, and how it is watched.
-func (h *host) store(s lock.Store) member.Store {
-	at := slices.Index(h.m.stores, s)
-	if at < 0 {
-		at = len(h.m.stores)
-		h.m.stores = append(h.m.stores, s)
-	}
-	_, byName := s.(lock.NameWatcher)
-	return member.Store{ID: int32(at), ByName: byName, Place: h.m.placeOf(s), Objects: h.m.objectsOf(s)} // #nosec G115 -- a few stores
-}
-
 // readiness appends an input for each runner that became ready or unready, or that lacks something else now.
 func (h *host) readiness(in []member.Input) []member.Input {
 	for id, e := range h.entrants {
@@ -285,9 +271,11 @@ func (h *host) act(effect member.Effect) {
 	case member.Watch:
 		h.watch(do)
 	case member.EndWatch:
-		h.watches[do.Watch]()
-		delete(h.watches, do.Watch)
-		delete(h.own, do.Watch)
+		if w, on := h.watches[do.Watch]; on {
+			w.end()
+		}
+	case member.Relist:
+		h.relist(do)
 	case member.Forgotten:
 		e := h.entrants[do.ID]
 		delete(h.entrants, do.ID)
@@ -298,50 +286,6 @@ func (h *host) act(effect member.Effect) {
 	default:
 		h.publish(effect)
 	}
-}
-
-// send makes a request to a store.
-func (h *host) send(store lock.Store, do member.Send) member.Answered {
-	ctx, cancel := context.WithTimeout(h.ctx, do.Timeout)
-	defer cancel()
-	answer := member.Answered{Request: do.Request}
-	if do.Write == nil {
-		answer.Entry, answer.Err = store.Get(withPriority(ctx, do), do.Name)
-	} else {
-		if do.Purpose == 0 {
-			h.expect(do.Name, do.Write.Holder)
-		}
-		began := h.cfg.Clock.Now()
-		answer.Entry.Version, answer.Err = store.Put(withPriority(ctx, do), do.Name, *do.Write, do.Replaces)
-		h.m.tally.wrote(do, h.cfg.Clock.Now().Sub(began), answer.Err)
-	}
-	return answer
-}
-
-// watch watches a store on a goroutine that ends with EndWatch, or with the incarnation.
-func (h *host) watch(do member.Watch) {
-	ctx, cancel := context.WithCancel(h.ctx)
-	h.watches[do.Watch] = cancel
-	if do.Store.ID == member.Own.ID {
-		h.own[do.Watch] = true
-	}
-	store := h.m.stores[do.Store.ID]
-	watch := store.Watch
-	if by, is := store.(lock.NameWatcher); is {
-		watch = func(ctx context.Context, deliver func(lock.Event)) error {
-			return by.WatchNames(ctx, do.Names, deliver)
-		}
-	}
-	h.helpers.Go(func() {
-		defer cancel()
-		err := watch(ctx, func(e lock.Event) {
-			if e.Kind == lock.Listed && do.Store.ID == member.Own.ID {
-				h.m.pulse.listed.Store(true)
-			}
-			h.post(member.Shown{Watch: do.Watch, Event: e, At: h.cfg.Clock.Now()})
-		})
-		h.post(member.WatchEnded{Watch: do.Watch, Err: err})
-	})
 }
 
 // publish carries out an effect on one election's work or status.

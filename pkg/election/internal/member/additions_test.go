@@ -66,6 +66,8 @@ func (n *naming) wants(t *testing.T, want ...string) {
 					got = append(got, "end")
 					n.ended(n.s, nil)
 				}
+			case Relist:
+				got = append(got, "list anew")
 			}
 		}
 	}
@@ -201,4 +203,46 @@ func TestAStreamThatCannotBeOpenedMakesRoom(t *testing.T) {
 	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrDenied})
 	n.passes(0)
 	n.wants(t, "end", "watch [a]")
+}
+
+// TestTheWatchOfSessionsGoesOnUntilAListPasses checks how the member has the sessions' watch list again: it asks for that once,
+// remembers that the list fails, and ends the watch at once if it falls silent meanwhile.
+func TestTheWatchOfSessionsGoesOnUntilAListPasses(t *testing.T) {
+	n := newNaming()
+	n.s, n.cfg.Timing.LeaseDuration = n.streamOf(Own), 15*time.Second
+	fails := func(want bool) {
+		t.Helper()
+		if _, is := n.trouble.of[operation{"list anew", Own}]; is != want {
+			t.Errorf("a failing list is known: %v", is)
+		}
+	}
+	n.adds("a")
+	n.wants(t, "watch []")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "b", Record: &record.Record{}, Version: record.Version{Revision: 6}}})
+	n.adds("b")
+	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "d", Record: &record.Record{}, Version: record.Version{Revision: 7}}})
+	n.adds("d")
+	n.wants(t, "list anew")
+	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	fails(true)
+	n.passes(n.patience(n.s))
+	n.wants(t, "end", "watch []")
+	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown}) // of the trial that ended with that watch
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 8})
+	fails(false)
+	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	fails(false)
+	n.passes(2 * time.Second)
+	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "e", Record: &record.Record{}, Version: record.Version{Revision: 9}}})
+	n.adds("e")
+	n.wants(t, "list anew")
+	n.take(WatchEnded{Watch: n.s.watch, Err: lock.ErrUnknown}) // whatever it ended with: we asked for its end
+	n.wants(t, "watch []")
+	if n.leaving != "" {
+		t.Errorf("leaves: %v", n.failed)
+	}
 }

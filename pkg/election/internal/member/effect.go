@@ -11,8 +11,8 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// Effect is what a Member asks its host to do: Send, Watch, EndWatch, Start, Extend, Beat, Stop,
-// Forgotten, Leads, Changed, Renewals, Noticed, Within or Log. The host does them in order.
+// Effect is what a Member asks its host to do: Send, Watch, EndWatch, Relist, Start, Extend, Beat,
+// Stop, Forgotten, Leads, Changed, Renewals, Noticed, Within or Log. The host does them in order.
 type Effect interface{ effect() }
 
 // Send: read an object from a store, or write it. The host answers with an Answered, within Timeout.
@@ -38,6 +38,11 @@ type Watch struct {
 
 // EndWatch: end a watch. The host answers with a WatchEnded.
 type EndWatch struct{ Watch uint64 }
+
+// Relist: end a watch as soon as a list of its store has passed, which is a trial: the next watch lists by
+// itself. Until then the watch goes on, unless an EndWatch asks for its end. The host answers with a WatchEnded,
+// and with a ListFailed for each trial that fails.
+type Relist struct{ Watch uint64 }
 
 // Start: begin a term, and its work if the election has some. The work must be dead at
 // Deadline, unless the term is extended. The host answers with a Returned when the work is over.
@@ -126,6 +131,7 @@ type Log struct {
 func (Send) effect()      {}
 func (Watch) effect()     {}
 func (EndWatch) effect()  {}
+func (Relist) effect()    {}
 func (Start) effect()     {}
 func (Extend) effect()    {}
 func (Beat) effect()      {}

@@ -278,6 +278,10 @@ func (m *Member) take(in Input) {
 		if s := m.watchOf(in.Watch); s != nil {
 			m.ended(s, in.Err)
 		}
+	case ListFailed:
+		if s := m.watchOf(in.Watch); s != nil && s.relisting {
+			m.trouble.noteList(s.store, in.Err)
+		}
 	case Answered:
 		m.answered(in)
 	case Returned:

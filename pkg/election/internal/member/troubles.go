@@ -17,7 +17,7 @@ type troubles struct {
 	of  map[operation]*trouble
 }
 
-// operation is what can fail. The watch of each store is an operation of its own. All other operations have the zero
+// operation is what can fail. The watch of each store is an operation of its own, and so are its lists. All other operations have the zero
 // store: one entry covers all objects, in all stores.
 type operation struct {
 	what  string
@@ -44,6 +44,11 @@ func (t *troubles) note(what string, object lockName, err error) {
 // noteWatch records how the watch of a store went.
 func (t *troubles) noteWatch(store Store, err error) {
 	t.noteOf(operation{"watch", store}, lockName{store: store}, err)
+}
+
+// noteList records how a list went that we asked for while the watch of the store went on.
+func (t *troubles) noteList(store Store, err error) {
+	t.noteOf(operation{"list anew", store}, lockName{store: store}, err)
 }
 
 func (t *troubles) noteOf(of operation, object lockName, err error) {

@@ -33,6 +33,8 @@ type stream struct {
 	view *machine.View
 	// restart: we ended the watch to begin it anew, with a list.
 	restart bool
+	// relisting: we asked the host to end the watch as soon as a list passes.
+	relisting bool
 	// listing: the watch's list has not come yet. begunAt is when we began the watch, and beginAt is when
 	// to begin it anew; zero for never.
 	listing          bool
@@ -102,12 +104,27 @@ func (m *Member) begin(s *stream) {
 		return
 	}
 	m.watches++
-	s.watch, s.restart = m.watches, false
+	s.watch, s.restart, s.relisting = m.watches, false, false
 	s.listing, s.begunAt = true, s.heardAt
 	if s.store.ByName {
 		s.names = s.wanted()
 	}
 	m.out.add(Watch{Watch: s.watch, Store: s.store, Names: slices.Clone(s.names)})
+}
+
+// refresh has a stream list everything again because we want to see more than it shows, and not because it fails. The
+// sessions' watch shows our own beats, by which terms go on. If lists did not pass just now, or took long, a watch
+// begun anew would end these terms; so the present one goes on until a list has passed.
+func (m *Member) refresh(s *stream) {
+	if !m.carriesSessions(s) || s.watch == 0 {
+		m.begin(s)
+		return
+	}
+	s.beginAt = 0
+	if !s.relisting && !s.restart {
+		s.relisting = true
+		m.out.add(Relist{s.watch})
+	}
 }
 
 // wanted are the names of all locks of our elections; not nil, since nil means all objects.
@@ -134,7 +151,7 @@ func (m *Member) include(s *stream) {
 		// The current list comes first: if each new election cut it short, steady additions would leave us without any
 		// list. It does not show these elections, so watched asks for another.
 	case s.watch == 0 || m.now >= at:
-		m.begin(s)
+		m.refresh(s)
 	default:
 		s.beginAt = at
 	}
@@ -147,7 +164,7 @@ func (m *Member) tendStreams() {
 		switch {
 		case s.beginAt == 0:
 		case m.now >= s.beginAt:
-			m.begin(s)
+			m.refresh(s)
 		case m.streamNext == 0 || s.beginAt < m.streamNext:
 			m.streamNext = s.beginAt
 		}
@@ -226,7 +243,7 @@ func (s *stream) denies(name string) bool {
 func (m *Member) ended(s *stream, err error) {
 	s.watch = 0
 	switch {
-	case s.restart || err == nil:
+	case s.restart || s.relisting || err == nil:
 		m.begin(s)
 	default:
 		m.failed = fmt.Errorf("watch the locks: %w", err)
@@ -251,6 +268,7 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		s.listing = false
 		s.cut, s.denied = s.cut || len(e.Denied)+len(s.denied) > 0, e.Denied // what was denied is shown now, or denied still
 		m.trouble.noteWatch(s.store, e.Err)
+		m.trouble.noteList(s.store, nil)
 		m.whole(s)
 		s.absences.listed(m.now, e.Revision)
 		if e.Revision < s.listAfter { // contests that were added since do not notice

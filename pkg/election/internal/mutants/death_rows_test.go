@@ -235,7 +235,7 @@ var deathRows = []row{
 	},
 	{
 		name: "death/told-afterwards", rule: "proof-not-patience: the parent knows of a session before it exists",
-		file: "pkg/election/host.go",
+		file: "pkg/election/stores.go",
 		old:  "		if do.Purpose == 0 {\n			h.expect(do.Name, do.Write.Holder)\n		}\n		began := h.cfg.Clock.Now()\n		answer.Entry.Version, answer.Err = store.Put(withPriority(ctx, do), do.Name, *do.Write, do.Replaces)\n",
 		new:  "		began := h.cfg.Clock.Now()\n		answer.Entry.Version, answer.Err = store.Put(withPriority(ctx, do), do.Name, *do.Write, do.Replaces)\n		if do.Purpose == 0 {\n			h.expect(do.Name, do.Write.Holder)\n		}\n",
 		pkg:  "pkg/election", test: "TestAParentIsToldFirst",

@@ -77,6 +77,7 @@ const (
 	CommittedLate
 	ShownLate
 	MissedByList
+	RelistFailed
 	HeldLockDeleted
 	SessionLost
 	SessionEnded
@@ -142,15 +143,15 @@ const (
 	faults
 )
 
-var faultNames = [faults]string{
+var faultNames = [...]string{
 	"crash", "pause", "leave", "writes out", "reads out", "partition", "outage", "stall", "cut, resumed", "cut, listed",
 	"lock deleted", "lock edited", "label storm", "ambush", "session deleted", "session edited", "preference flipped", "reconfigured",
 	"runner failed", "unready", "elector crash", "elector pause", "elector leaves", "elector cut off", "store restored", "lock put back", "silence of the store", "write of one lock refused", "write of one lock hangs", "write of a session refused", "operator's word on a preference", "holder robbed by a former record",
-	"request lost", "reply lost", "reply slow", "request slow", "request late", "refused", "throttled",
+	"name denied to a watch", "request lost", "reply lost", "reply slow", "request slow", "request late", "refused", "throttled",
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
 	"session relabelled", "session duration edited", "session put back", "beat of a session raised",
-	"committed late", "shown late", "missed by list", "held lock deleted", "session lost", "session ended", "session buried", "lock that another elector left", "record freed by a proof", "same, once another elector's", "left alone for a lease",
+	"committed late", "shown late", "missed by list", "list beside a watch failed", "held lock deleted", "session lost", "session ended", "session buried", "lock that another elector left", "record freed by a proof", "same, once another elector's", "left alone for a lease",
 	"handover forced", "word said", "word refused", "word beside another member", "word that is not accepted", "word refuted", "buried on a word", "same, half-dead", "same, alive", "overlap by a false word", "same, by a lock put back unseen", "left to recover", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",
@@ -161,6 +162,8 @@ var faultNames = [faults]string{
 	"election given late", "deleted for a newcomer", "absence known without a list", "fresh lock taken at once",
 	"settings given", "exchanged during its term", "overlap before all fail open",
 }
+
+var _ = [1]struct{}{}[len(faultNames)-int(faults)] // each fault has a name
 
 func (f Fault) String() string {
 	if 0 <= f && f < faults {

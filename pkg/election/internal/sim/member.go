@@ -128,10 +128,8 @@ func (i *incarnation) taken(in member.Input) {
 	case member.Prefer:
 		i.seen = in.Preference.(*preference)
 	case member.Shown:
-		for _, s := range i.streams {
-			if s != nil && s.watch == in.Watch {
-				s.taken(in.Event)
-			}
+		if s := i.streamOf(in.Watch); s != nil {
+			s.taken(in.Event)
 		}
 	case member.Answered:
 		switch q := i.requests[in.Request]; {
@@ -192,11 +190,9 @@ func (i *incarnation) perform(effect member.Effect) {
 		i.stream = i.streams[0]
 		s.anew()
 	case member.EndWatch:
-		for _, s := range i.streams {
-			if s != nil && s.watch == do.Watch {
-				s.end()
-			}
-		}
+		i.streamOf(do.Watch).end()
+	case member.Relist:
+		i.streamOf(do.Watch).relist()
 	case member.Start:
 		if m := i.contestOf(do.ID); m != nil {
 			i.p.h.terms[m.election] = do.Cycle

@@ -97,6 +97,16 @@ func (i *incarnation) each(f func(*stream)) {
 	}
 }
 
+// streamOf is the stream of a watch; nil if it has given way to another.
+func (i *incarnation) streamOf(watch uint64) *stream {
+	for _, s := range i.streams {
+		if s != nil && s.watch == watch {
+			return s
+		}
+	}
+	return nil
+}
+
 // oneOf is one of the incarnation's streams, at random.
 func (i *incarnation) oneOf() *stream {
 	if s := i.streams[1]; s != nil && i.p.h.w.chance(0.5) {
@@ -199,17 +209,45 @@ func (s *stream) resume() {
 	s.kick()
 }
 
+// listFails says whether the list that the stream requests now fails. If so, it calls f when the stream learns of that.
+func (s *stream) listFails(f func()) bool {
+	w := s.world()
+	if w.now >= s.i.p.h.link.readsUntil && (w.calm || !w.chance(w.noise)) {
+		return false
+	}
+	w.after(w.between(w.timeout/4, w.timeout), func() {
+		if !s.gone() {
+			f()
+		}
+	})
+	return true
+}
+
+// relist ends the stream once a list has passed.
+func (s *stream) relist() {
+	w := s.world()
+	if s.listFails(func() {
+		s.i.p.deliver(fromStream, func() { s.i.p.tell(fromStream, s.i, member.ListFailed{Watch: s.watch, Err: lock.ErrUnknown}) })
+		s.relist()
+	}) {
+		w.cov.saw(RelistFailed)
+		return
+	}
+	w.after(s.i.p.h.link.latency()+s.i.p.h.link.latency(), func() {
+		if !s.gone() {
+			s.end()
+		}
+	})
+}
+
 // list starts the stream, or has it start over.
 func (s *stream) list() {
 	w, h := s.world(), s.i.p.h
 	s.tell(lock.Event{Kind: lock.Listing})
-	if w.now < h.link.readsUntil || !w.calm && w.chance(w.noise) {
-		w.after(w.between(w.timeout/4, w.timeout), func() {
-			if !s.gone() {
-				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
-				s.anew()
-			}
-		})
+	if s.listFails(func() {
+		s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+		s.anew()
+	}) {
 		return
 	}
 	w.after(h.link.latency(), func() {

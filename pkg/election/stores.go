@@ -1,0 +1,89 @@
+package election
+
+import (
+	"context"
+	"slices"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/member"
+	"github.com/primacy-dev/primacy/pkg/election/lock"
+)
+
+// store makes what the member must know of a store: a number that stands for it, and how it is watched.
+func (h *host) store(s lock.Store) member.Store {
+	at := slices.Index(h.m.stores, s)
+	if at < 0 {
+		at = len(h.m.stores)
+		h.m.stores = append(h.m.stores, s)
+	}
+	_, byName := s.(lock.NameWatcher)
+	return member.Store{ID: int32(at), ByName: byName, Place: h.m.placeOf(s), Objects: h.m.objectsOf(s)} // #nosec G115 -- a few stores
+}
+
+// send makes a request to a store.
+func (h *host) send(store lock.Store, do member.Send) member.Answered {
+	ctx, cancel := context.WithTimeout(h.ctx, do.Timeout)
+	defer cancel()
+	answer := member.Answered{Request: do.Request}
+	if do.Write == nil {
+		answer.Entry, answer.Err = store.Get(withPriority(ctx, do), do.Name)
+	} else {
+		if do.Purpose == 0 {
+			h.expect(do.Name, do.Write.Holder)
+		}
+		began := h.cfg.Clock.Now()
+		answer.Entry.Version, answer.Err = store.Put(withPriority(ctx, do), do.Name, *do.Write, do.Replaces)
+		h.m.tally.wrote(do, h.cfg.Clock.Now().Sub(began), answer.Err)
+	}
+	return answer
+}
+
+// watching is a watch of a store: the context that it ends with, and how to begin another like it.
+type watching struct {
+	ctx   context.Context
+	end   context.CancelFunc
+	begin func(context.Context, func(lock.Event)) error
+}
+
+// watch watches a store on a goroutine that ends with EndWatch, or with the incarnation.
+func (h *host) watch(do member.Watch) {
+	ctx, cancel := context.WithCancel(h.ctx)
+	if do.Store.ID == member.Own.ID {
+		h.own[do.Watch] = true
+	}
+	store := h.m.stores[do.Store.ID]
+	watch := store.Watch
+	if by, is := store.(lock.NameWatcher); is {
+		watch = func(ctx context.Context, deliver func(lock.Event)) error {
+			return by.WatchNames(ctx, do.Names, deliver)
+		}
+	}
+	h.watches[do.Watch] = watching{ctx, cancel, watch}
+	h.helpers.Go(func() {
+		defer cancel()
+		err := watch(ctx, func(e lock.Event) {
+			if e.Kind == lock.Listed && do.Store.ID == member.Own.ID {
+				h.m.pulse.listed.Store(true)
+			}
+			h.post(member.Shown{Watch: do.Watch, Event: e, At: h.cfg.Clock.Now()})
+		})
+		h.post(member.WatchEnded{Watch: do.Watch, Err: err})
+	})
+}
+
+// relist ends a watch once another one like it has made a list. Its goroutine ends with the watch.
+func (h *host) relist(do member.Relist) {
+	w := h.watches[do.Watch]
+	h.helpers.Go(func() {
+		trial, cancel := context.WithCancel(w.ctx)
+		defer cancel()
+		_ = w.begin(trial, func(e lock.Event) {
+			switch e.Kind {
+			case lock.Listed:
+				cancel()
+			case lock.Broken:
+				h.post(member.ListFailed{Watch: do.Watch, Err: e.Err})
+			}
+		})
+		w.end() // an error would be the watch's, too, and the next one returns it
+	})
+}

@@ -37,17 +37,19 @@ func (h *host) send(store lock.Store, do member.Send) member.Answered {
 	return answer
 }
 
-// watching is a watch of a store: the context that it ends with, and how to begin another like it.
+// watching is a watch of a store: what it ends with, what passes its events on, and how to begin another like it.
 type watching struct {
 	ctx   context.Context
 	end   context.CancelFunc
+	relay *relay
 	begin func(context.Context, func(lock.Event)) error
 }
 
 // watch watches a store on a goroutine that ends with EndWatch, or with the incarnation.
 func (h *host) watch(do member.Watch) {
 	ctx, cancel := context.WithCancel(h.ctx)
-	if do.Store.ID == member.Own.ID {
+	own := do.Store.ID == member.Own.ID
+	if own {
 		h.own[do.Watch] = true
 	}
 	store := h.m.stores[do.Store.ID]
@@ -57,33 +59,29 @@ func (h *host) watch(do member.Watch) {
 			return by.WatchNames(ctx, do.Names, deliver)
 		}
 	}
-	h.watches[do.Watch] = watching{ctx, cancel, watch}
+	r := &relay{watch: do.Watch, post: h.post, now: h.cfg.Clock.Now}
+	h.watches[do.Watch] = watching{ctx, cancel, r, watch}
 	h.helpers.Go(func() {
 		defer cancel()
 		err := watch(ctx, func(e lock.Event) {
-			if e.Kind == lock.Listed && do.Store.ID == member.Own.ID {
+			if e.Kind == lock.Listed && own {
 				h.m.pulse.listed.Store(true)
 			}
-			h.post(member.Shown{Watch: do.Watch, Event: e, At: h.cfg.Clock.Now()})
+			r.show(e)
 		})
 		h.post(member.WatchEnded{Watch: do.Watch, Err: err})
 	})
 }
 
-// relist ends a watch once another one like it has made a list. Its goroutine ends with the watch.
+// relist has a watch list its store once more, on a goroutine that ends with the list, or with the watch.
 func (h *host) relist(do member.Relist) {
-	w := h.watches[do.Watch]
+	w, on := h.watches[do.Watch]
+	if !on {
+		return
+	}
 	h.helpers.Go(func() {
-		trial, cancel := context.WithCancel(w.ctx)
-		defer cancel()
-		_ = w.begin(trial, func(e lock.Event) {
-			switch e.Kind {
-			case lock.Listed:
-				cancel()
-			case lock.Broken:
-				h.post(member.ListFailed{Watch: do.Watch, Err: e.Err})
-			}
-		})
-		w.end() // an error would be the watch's, too, and the next one returns it
+		if err := w.relay.relist(w.ctx, w.begin); err != nil {
+			w.end() // the next watch fails, too, and says why
+		}
 	})
 }

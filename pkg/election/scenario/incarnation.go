@@ -108,9 +108,10 @@ func (i *incarnation) perform(effect member.Effect) {
 		i.streams[do.Watch] = s
 		s.list()
 	case member.EndWatch:
-		i.endWatch(do.Watch)
-	case member.Relist:
-		i.endWatch(do.Watch)
+		s := i.streams[do.Watch]
+		delete(i.streams, do.Watch)
+		s.ended, s.open = true, false
+		w.at(w.now, func() { i.do(member.WatchEnded{Watch: do.Watch}) })
 	case member.Start:
 		i.p.terms[do.ID] = do.Cycle
 		i.works[do.ID] = begin(i, do)
@@ -141,14 +142,6 @@ func (i *incarnation) perform(effect member.Effect) {
 	default:
 		panic(fmt.Sprintf("scenario: member asked for %T", effect))
 	}
-}
-
-// endWatch ends a watch. To begin the next one at once stands for a list that passes.
-func (i *incarnation) endWatch(watch uint64) {
-	s := i.streams[watch]
-	delete(i.streams, watch)
-	s.ended, s.open = true, false
-	i.p.w.at(i.p.w.now, func() { i.do(member.WatchEnded{Watch: watch}) })
 }
 
 // note copies to the timeline what a member's log says about others and itself.

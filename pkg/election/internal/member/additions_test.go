@@ -205,44 +205,120 @@ func TestAStreamThatCannotBeOpenedMakesRoom(t *testing.T) {
 	n.wants(t, "end", "watch [a]")
 }
 
-// TestTheWatchOfSessionsGoesOnUntilAListPasses checks how the member has the sessions' watch list again: it asks for that once,
-// remembers that the list fails, and ends the watch at once if it falls silent meanwhile.
-func TestTheWatchOfSessionsGoesOnUntilAListPasses(t *testing.T) {
+// watchingOwn is a member whose watch of the sessions has shown a list, and since then a lock with each of the names.
+func watchingOwn(t *testing.T, names ...string) *naming {
+	t.Helper()
 	n := newNaming()
 	n.s, n.cfg.Timing.LeaseDuration = n.streamOf(Own), 15*time.Second
-	fails := func(want bool) {
-		t.Helper()
-		if _, is := n.trouble.of[operation{"list anew", Own}]; is != want {
-			t.Errorf("a failing list is known: %v", is)
-		}
-	}
 	n.adds("a")
 	n.wants(t, "watch []")
 	n.shows(lock.Event{Kind: lock.Listing})
 	n.lists()
 	n.passes(2 * time.Second)
-	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "b", Record: &record.Record{}, Version: record.Version{Revision: 6}}})
+	for i, name := range names {
+		n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: name, Record: &record.Record{}, Version: record.Version{Revision: uint64(6 + i)}}})
+	}
+	return n
+}
+
+// listFails says whether the member knows that a list failed that it asked for.
+func (n *naming) listFails() bool { return n.trouble.of[operation{"list anew", n.s.store}] != nil }
+
+// TestTheWatchOfSessionsGoesOnUntilAListComes checks how the member has the sessions' store listed again: it asks for one list at a
+// time, and for another one for what was added after that was requested.
+func TestTheWatchOfSessionsGoesOnUntilAListComes(t *testing.T) {
+	n := watchingOwn(t, "b", "c", "d")
+	watch := n.s.watch
 	n.adds("b")
-	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "d", Record: &record.Record{}, Version: record.Version{Revision: 7}}})
-	n.adds("d")
+	n.passes(time.Millisecond)
+	n.adds("c")
 	n.wants(t, "list anew")
-	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
-	fails(true)
+	n.take(ListSent{Watch: watch, At: n.now})
+	n.take(ListFailed{Watch: watch, Err: lock.ErrUnknown})
+	if !n.listFails() {
+		t.Error("a failing list is not told of")
+	}
+	n.passes(time.Second)
+	n.take(ListSent{Watch: watch, At: n.now})
+	n.passes(time.Millisecond)
+	n.adds("d")
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 9})
+	if n.listFails() {
+		t.Error("a list that has come is told of as failing")
+	}
+	for name, want := range map[string]bool{"b": true, "c": true, "d": false} {
+		if c := n.s.byLock[name]; c.listed != want {
+			t.Errorf("%s is listed: %v", name, c.listed)
+		}
+	}
+	n.wants(t)
+	n.passes(time.Second)
+	n.wants(t, "list anew")
+	n.take(ListSent{Watch: watch, At: n.now})
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 10})
+	if !n.s.byLock["d"].listed {
+		t.Error("d is not listed")
+	}
+	n.take(ListFailed{Watch: watch, Err: lock.ErrUnknown})
+	if n.listFails() {
+		t.Error("a list that nobody waits for is told of as failing")
+	}
+	n.passes(2 * time.Second)
+	n.wants(t)
+	if n.s.watch != watch || n.ending != "" {
+		t.Errorf("watch %d, want %d as ever; ending %q", n.s.watch, watch, n.ending)
+	}
+}
+
+// TestASilentWatchWaitsForNoList checks that a watch that falls silent ends at once, although a list is awaited.
+func TestASilentWatchWaitsForNoList(t *testing.T) {
+	n := watchingOwn(t, "b")
+	n.adds("b")
+	n.wants(t, "list anew")
 	n.passes(n.patience(n.s))
 	n.wants(t, "end", "watch []")
-	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown}) // of the trial that ended with that watch
-	n.shows(lock.Event{Kind: lock.Listing})
-	n.shows(lock.Event{Kind: lock.Listed, Revision: 8})
-	fails(false)
 	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
-	fails(false)
-	n.passes(2 * time.Second)
-	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "e", Record: &record.Record{}, Version: record.Version{Revision: 9}}})
-	n.adds("e")
-	n.wants(t, "list anew")
-	n.take(WatchEnded{Watch: n.s.watch, Err: lock.ErrUnknown}) // whatever it ended with: we asked for its end
-	n.wants(t, "watch []")
-	if n.leaving != "" {
-		t.Errorf("leaves: %v", n.failed)
+	if n.listFails() {
+		t.Error("the list of a watch that is over is told of")
 	}
+}
+
+// TestAnElectionThatIsNotListedIsNoOffer checks that the session says that others go first in an election whose lock no list has shown
+// yet, because lists fail.
+func TestAnElectionThatIsNotListedIsNoOffer(t *testing.T) {
+	n := watchingOwn(t, "b")
+	says := func(want ...string) {
+		t.Helper()
+		if got := n.says().Standing; !slices.Equal(got, want) {
+			t.Errorf("not in good standing for %q, want %q", got, want)
+		}
+	}
+	n.adds("b")
+	n.wants(t, "list anew")
+	says()
+	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	says("b")
+	n.take(ListSent{Watch: n.s.watch, At: n.now})
+	says("b")
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 9})
+	says()
+}
+
+// TestALateTakeOfAnElectionThatIsNotListed checks that the member answers for a take that is carried out after its election was
+// given up and added again, while lists fail: without a list, only the end of the session frees the lock.
+func TestALateTakeOfAnElectionThatIsNotListed(t *testing.T) {
+	n := watchingOwn(t, "b")
+	n.adds("b")
+	n.wants(t, "list anew")
+	b := n.s.byLock["b"]
+	n.gone[b.lock] = gone{mayYetTake: true}
+	n.drop(b)
+	if !n.gone[b.lock].mayYetTake {
+		t.Error("a take of unknown outcome is forgotten, although no list has shown the lock")
+	}
+	n.adds("b")
+	n.wants(t)
+	taken := &record.Record{Holder: n.identity}
+	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "b", Record: taken, Version: record.Version{UID: "u", Revision: 7}}})
+	n.wants(t, "end", "watch []")
 }

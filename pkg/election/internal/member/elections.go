@@ -140,6 +140,7 @@ func (m *Member) drop(c *contest) {
 			other.absences.gaveUp(c.name())
 		}
 	}
-	m.gone[c.lock] = gone{c.state.LastBeat(), c.election, c.state.MayYetTake()}
+	yet := c.state.MayYetTake() || !c.listed && m.gone[c.lock].mayYetTake // no list has told us how that take went
+	m.gone[c.lock] = gone{c.state.LastBeat(), c.election, yet}
 	m.keepUnshown(c)
 }

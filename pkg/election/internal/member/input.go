@@ -9,7 +9,7 @@ import (
 )
 
 // Input is what a host tells a Member: Elections, Removed, Prefer, Ready, Shown, WatchEnded,
-// ListFailed, Answered, Returned or Leave. Once a host has passed an input, nobody writes to what it points to.
+// ListSent, ListFailed, Answered, Returned or Leave. Once a host has passed an input, nobody writes to what it points to.
 type Input interface{ input() }
 
 // Elections: take part in these.
@@ -41,11 +41,17 @@ type Shown struct {
 	At    record.Instant
 }
 
-// WatchEnded: a watch is over. If neither EndWatch nor Relist asked for that, Err says why the store cannot be used at
+// WatchEnded: a watch is over. If no EndWatch asked for that, Err says why the store cannot be used at
 // all; nil means that the Member may begin the watch anew.
 type WatchEnded struct {
 	Watch uint64
 	Err   error
+}
+
+// ListSent: a list that a Relist asked for is about to be requested, at the instant At.
+type ListSent struct {
+	Watch uint64
+	At    record.Instant
 }
 
 // ListFailed: a list that a Relist asked for failed. The host tries again.
@@ -90,6 +96,7 @@ func (Ready) input()      {}
 func (Lags) input()       {}
 func (Shown) input()      {}
 func (WatchEnded) input() {}
+func (ListSent) input()   {}
 func (ListFailed) input() {}
 func (Answered) input()   {}
 func (Returned) input()   {}

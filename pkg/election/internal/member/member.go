@@ -278,8 +278,13 @@ func (m *Member) take(in Input) {
 		if s := m.watchOf(in.Watch); s != nil {
 			m.ended(s, in.Err)
 		}
+	case ListSent:
+		if s := m.watchOf(in.Watch); s != nil {
+			m.listSent(s, in.At)
+		}
 	case ListFailed:
 		if s := m.watchOf(in.Watch); s != nil && s.relisting {
+			s.unlisted = true
 			m.trouble.noteList(s.store, in.Err)
 		}
 	case Answered:

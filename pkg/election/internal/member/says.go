@@ -30,15 +30,27 @@ func (m *Member) says() record.Member {
 	return says
 }
 
+// unlisted are the contests of whose locks we know nothing yet, since lists fail.
+func (m *Member) unlisted() (list []*contest) {
+	if s := m.streamOf(Own); s.unlisted {
+		m.contests.each(func(c *contest) {
+			if !c.listed && c.lock.store == s.store {
+				list = append(list, c)
+			}
+		})
+	}
+	return list
+}
+
 // maxListed bounds each list of elections in a session, in bytes. Each beat carries all of it, to every
 // member.
 const maxListed = 32 << 10
 
-// standing is the session's list of elections in which our runners failed lately or are not ready, so that
-// other members go first. crowded: the list would be too long.
+// standing is the session's list of elections in which our runners failed lately or are not ready, or whose locks we do not know
+// yet, so that other members go first. crowded: the list would be too long.
 func (m *Member) standing() (list []string, crowded bool) {
 	bytes := 0
-	for _, some := range [][]*contest{m.lowered.list, m.unready.list} {
+	for _, some := range [][]*contest{m.lowered.list, m.unready.list, m.unlisted()} {
 		for _, c := range some {
 			if bytes += len(c.name()); bytes > maxListed {
 				return []string{record.EveryElection}, true

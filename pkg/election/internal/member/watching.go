@@ -33,8 +33,8 @@ type stream struct {
 	view *machine.View
 	// restart: we ended the watch to begin it anew, with a list.
 	restart bool
-	// relisting: we asked the host to end the watch as soon as a list passes.
-	relisting bool
+	// relisting: we asked for a list while the watch goes on. unlisted: such a list failed.
+	relisting, unlisted bool
 	// listing: the watch's list has not come yet. begunAt is when we began the watch, and beginAt is when
 	// to begin it anew; zero for never.
 	listing          bool
@@ -104,7 +104,7 @@ func (m *Member) begin(s *stream) {
 		return
 	}
 	m.watches++
-	s.watch, s.restart, s.relisting = m.watches, false, false
+	s.watch, s.restart, s.relisting, s.unlisted = m.watches, false, false, false
 	s.listing, s.begunAt = true, s.heardAt
 	if s.store.ByName {
 		s.names = s.wanted()
@@ -113,16 +113,15 @@ func (m *Member) begin(s *stream) {
 }
 
 // refresh has a stream list everything again because we want to see more than it shows, and not because it fails. The
-// sessions' watch shows our own beats, by which terms go on. If lists did not pass just now, or took long, a watch
-// begun anew would end these terms; so the present one goes on until a list has passed.
+// sessions' watch shows our own beats, by which terms go on. If lists do not pass just now, or take long, a watch begun
+// anew would end these terms. So this watch goes on, and shows the list once that has come.
 func (m *Member) refresh(s *stream) {
 	if !m.carriesSessions(s) || s.watch == 0 {
 		m.begin(s)
 		return
 	}
-	s.beginAt = 0
-	if !s.relisting && !s.restart {
-		s.relisting = true
+	if s.beginAt = 0; !s.relisting && !s.restart {
+		s.relisting, s.begunAt = true, m.now
 		m.out.add(Relist{s.watch})
 	}
 }
@@ -243,7 +242,7 @@ func (s *stream) denies(name string) bool {
 func (m *Member) ended(s *stream, err error) {
 	s.watch = 0
 	switch {
-	case s.restart || s.relisting || err == nil:
+	case s.restart || err == nil:
 		m.begin(s)
 	default:
 		m.failed = fmt.Errorf("watch the locks: %w", err)
@@ -263,9 +262,10 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		}
 		m.shown(s, e.Entry, machine.Stream)
 	case lock.Listing:
-		s.listSent, s.listing, s.listAfter = at, true, m.newestOf(s.store)
+		s.listing = true
+		m.listSent(s, at)
 	case lock.Listed:
-		s.listing = false
+		s.listing, s.relisting, s.unlisted = false, false, false
 		s.cut, s.denied = s.cut || len(e.Denied)+len(s.denied) > 0, e.Denied // what was denied is shown now, or denied still
 		m.trouble.noteWatch(s.store, e.Err)
 		m.trouble.noteList(s.store, nil)
@@ -291,6 +291,11 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		m.restartForNames(s)
 	case lock.Progressed:
 	}
+}
+
+// listSent notes that a list is about to be requested.
+func (m *Member) listSent(s *stream, at record.Instant) {
+	s.listSent, s.listAfter = at, m.newestOf(s.store)
 }
 
 // restartForNames has a watch begin anew that is broken if we want other names by now. It may be broken because of a name that we
@@ -388,6 +393,9 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	case c == nil:
 	case !c.mayHear(s, by):
 		c.state.ShownEarly(e.Record, e.Version, by)
+		if s.relisting && e.Record != nil && e.Record.Holder == m.identity {
+			m.begin(s) // a late take of ours may keep the lock: without a list we end up blind, and give the session up
+		}
 	default:
 		e = c.known(e)
 		m.handle(c, machine.Observed{

@@ -186,8 +186,8 @@ var driverRows = []row{
 	{
 		name: "watching/list-asked-for-when-it-came", rule: "a list counts from when it was asked for",
 		file: "pkg/election/internal/member/watching.go",
-		old:  "	case lock.Listed:\n		s.listing = false\n",
-		new:  "	case lock.Listed:\n		s.listing, s.listSent = false, at\n",
+		old:  "	case lock.Listed:\n		s.listing, ",
+		new:  "	case lock.Listed:\n		s.listSent = at\n		s.listing, ",
 		pkg:  "pkg/election", test: "TestAnswerOvertakesAList",
 	},
 	{

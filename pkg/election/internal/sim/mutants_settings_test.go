@@ -4,8 +4,8 @@ package sim
 var settingsRows = []mutant{
 	{
 		name: "exchanged-counts-anew", rule: "newer-by-version", file: "internal/member/elections.go", class: Settings,
-		old: "	m.gone[c.lock] = gone{c.state.LastBeat(), c.election, c.state.MayYetTake()}\n",
-		new: "	m.gone[c.lock] = gone{0, c.election, c.state.MayYetTake()}\n",
+		old: "	m.gone[c.lock] = gone{c.state.LastBeat(), ",
+		new: "	m.gone[c.lock] = gone{0, ",
 	},
 	{
 		name: "exchanged-keeps-the-first-grace", rule: "dead-by-the-deadline", file: "internal/member/elections.go", class: Settings,

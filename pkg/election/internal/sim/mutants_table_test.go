@@ -381,8 +381,8 @@ var rows = []mutant{
 	},
 	{
 		name: "told-what-a-list-of-before-shows", rule: "unknown-is-waited-out", file: "internal/member/watching.go",
-		old: "		s.listSent, s.listing, s.listAfter = at,",
-		new: "		s.listing, s.listAfter =",
+		old: "	s.listSent, s.listAfter = at, m.newestOf(s.store)\n",
+		new: "	s.listAfter = m.newestOf(s.store)\n",
 	},
 	{
 		name: "absence-is-not-seen", rule: "newer-by-version", file: "internal/member/watching.go",

@@ -28,6 +28,10 @@ type stream struct {
 	stalledUntil int64
 	// brokenAt is where the cursor stood at the last break.
 	brokenAt int
+	// begun counts the lists with which the stream began, or started over.
+	begun int
+	// inserts shows a list that was made while the stream went on, once the stream is open; nil for none.
+	inserts func()
 	// next is pump, bound once to save allocations.
 	next func()
 }
@@ -206,6 +210,7 @@ func (s *stream) anew() {
 func (s *stream) resume() {
 	s.open = true
 	s.tell(lock.Event{Kind: lock.Resumed})
+	s.inserted()
 	s.kick()
 }
 
@@ -223,26 +228,91 @@ func (s *stream) listFails(f func()) bool {
 	return true
 }
 
-// relist ends the stream once a list has passed.
+// relist lists once more while the stream goes on. It gives that up if the stream lists by itself.
 func (s *stream) relist() {
 	w := s.world()
+	begun := s.begun
+	over := func() bool { return s.gone() || s.begun != begun }
+	asks := func(in member.Input) {
+		s.i.p.deliver(fromStream, func() { s.i.p.tell(fromStream, s.i, in) })
+	}
+	asks(member.ListSent{Watch: s.watch, At: s.i.now()})
 	if s.listFails(func() {
-		s.i.p.deliver(fromStream, func() { s.i.p.tell(fromStream, s.i, member.ListFailed{Watch: s.watch, Err: lock.ErrUnknown}) })
-		s.relist()
+		if !over() {
+			asks(member.ListFailed{Watch: s.watch, Err: lock.ErrUnknown})
+			s.relist()
+		}
 	}) {
 		w.cov.saw(RelistFailed)
 		return
 	}
-	w.after(s.i.p.h.link.latency()+s.i.p.h.link.latency(), func() {
-		if !s.gone() {
-			s.end()
-		}
+	w.after(s.i.p.h.link.latency(), func() {
+		list, restores := s.listNow(), w.store.restores
+		cursor := len(w.store.history)
+		w.after(s.i.p.h.link.latency(), func() {
+			s.inserts = func() {
+				switch {
+				case over():
+				case restores != w.store.restores:
+					s.relist()
+				default:
+					s.insert(list, cursor)
+				}
+			}
+			if s.open {
+				s.inserted()
+			}
+		})
 	})
+}
+
+// inserted shows the list that was made while the stream goes on, if there is one.
+func (s *stream) inserted() {
+	if f := s.inserts; f != nil {
+		s.inserts = nil
+		f()
+	}
+}
+
+// insert shows a list of before the cursor, as it is at the place that the stream has reached, or has the stream go on from there.
+func (s *stream) insert(list lock.Event, cursor int) {
+	w := s.world()
+	for _, c := range w.store.history[cursor:max(cursor, s.cursor)] {
+		if !s.of(c.entry) {
+			continue
+		}
+		list.Revision = c.entry.Version.Revision
+		list.List = slices.DeleteFunc(list.List, func(e lock.Entry) bool { return e.Name == c.entry.Name })
+		if !c.entry.Absent() {
+			list.List = append(list.List, c.entry)
+		}
+	}
+	s.tell(list)
+	if s.cursor < cursor {
+		s.cursor, s.pumping, s.pumpAt = cursor, false, 0
+		s.kick()
+		w.cov.saw(RelistAhead)
+	} else if s.cursor > cursor {
+		w.cov.saw(RelistBehind)
+	}
+}
+
+// listNow is a list of what the store has now.
+func (s *stream) listNow() lock.Event {
+	w := s.world()
+	list := lock.Event{Kind: lock.Listed, Revision: w.store.revision}
+	for _, e := range w.store.objects {
+		if s.of(e) {
+			list.List = append(list.List, e)
+		}
+	}
+	return list
 }
 
 // list starts the stream, or has it start over.
 func (s *stream) list() {
 	w, h := s.world(), s.i.p.h
+	s.begun++
 	s.tell(lock.Event{Kind: lock.Listing})
 	if s.listFails(func() {
 		s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
@@ -251,13 +321,9 @@ func (s *stream) list() {
 		return
 	}
 	w.after(h.link.latency(), func() {
-		list := lock.Event{Kind: lock.Listed, Revision: w.store.revision}
-		list.Denied, list.Err = s.deny()
-		for _, e := range w.store.objects {
-			if s.of(e) {
-				list.List = append(list.List, e)
-			}
-		}
+		denied, why := s.deny()
+		list := s.listNow()
+		list.Denied, list.Err = denied, why
 		cursor, restores := len(w.store.history), w.store.restores
 		back := h.link.latency()
 		if !w.calm && w.chance(w.noise) {

@@ -123,7 +123,8 @@ var driverFields = map[string]string{
 	"stream.listAfter":    "", // no store is restored here
 	"stream.view":         "", // not between steps
 	"stream.restart":      "", // a watch ends at once
-	"stream.relisting":    "", // as does one that ends once a list has passed
+	"stream.relisting":    "", // no election is added later
+	"stream.unlisted":     "", // the same
 	"stream.listing":      "plain",
 	"stream.begunAt":      "see heardOf",
 	"stream.beginAt":      "", // no election is added later

@@ -82,8 +82,6 @@ func (t *trace) effect(effect member.Effect) {
 		t.note("-> watch")
 	case member.EndWatch:
 		t.note("-> end the watch")
-	case member.Relist:
-		t.note("-> list anew")
 	case member.Log:
 		if do.Level > zapcore.InfoLevel {
 			t.note("says: %s", do.Message)

@@ -93,16 +93,6 @@ type stream struct {
 	queue   []shown
 }
 
-// endWatch ends a watch, and says so to the member. To begin the next one at once stands for a list that passes.
-func (m *proc) endWatch(watch uint64) []member.Input {
-	for n := range m.streams {
-		if s := &m.streams[n]; s.watch == watch {
-			s.watch, s.queue = 0, nil
-		}
-	}
-	return []member.Input{member.WatchEnded{Watch: watch}}
-}
-
 // truth is what the judges know of a session; its member may not know all of it.
 type truth struct {
 	// beatSent is the sending time of the newest stored beat, shownSent that of the newest beat that the
@@ -353,9 +343,12 @@ func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect
 			return []member.Input{w.list(i, int(do.Store.ID))}
 		}
 	case member.EndWatch:
-		return m.endWatch(do.Watch)
-	case member.Relist:
-		return m.endWatch(do.Watch)
+		for n := range m.streams {
+			if s := &m.streams[n]; s.watch == do.Watch {
+				s.watch, s.queue = 0, nil
+			}
+		}
+		return []member.Input{member.WatchEnded{Watch: do.Watch}}
 	case member.Start:
 		w.judgeStart(i, m, now, do)
 		w.judgeGranted(i, m, do.Deadline)

@@ -2,7 +2,6 @@ package election
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
@@ -18,8 +17,10 @@ type relay struct {
 	now   func() record.Instant
 
 	mu sync.Mutex
-	// whole: the watch is open, and shows every change.
-	whole bool
+	// whole: the watch is open, and shows every change. listing: it lists by itself.
+	whole, listing bool
+	// shown is the newest revision that the watch has shown.
+	shown uint64
 	// ahead is the revision of the last list that relist made: the changes up to it are in that list.
 	ahead uint64
 	// again is the list under way; nil for none.
@@ -31,7 +32,9 @@ type again struct {
 	end context.CancelFunc
 	// list is the list, which waits until the watch is whole; nil if it has not come.
 	list *lock.Event
-	// since are the changes that the watch has shown since the list was requested.
+	// from is the newest revision that the watch had shown when the list was requested, since are the changes that it has
+	// shown from then on.
+	from  uint64
 	since []lock.Entry
 }
 
@@ -44,17 +47,20 @@ func (r *relay) show(e lock.Event) {
 		if e.Entry.Version.Revision <= r.ahead {
 			return
 		}
+		r.shown = e.Entry.Version.Revision
 		if r.again != nil {
 			r.again.since = append(r.again.since, e.Entry)
 		}
 	case lock.Listing:
-		r.whole, r.ahead = false, 0
-		r.drop() // the watch lists by itself
+		r.whole, r.listing, r.ahead = false, true, 0
+		r.drop()
 	case lock.Broken:
 		r.whole = false
 	case lock.Resumed:
 		r.whole = true
-	case lock.Listed, lock.Progressed:
+	case lock.Listed:
+		r.listing, r.shown = false, e.Revision
+	case lock.Progressed:
 	}
 	r.pass(e)
 	r.insert()
@@ -73,20 +79,27 @@ func (r *relay) drop() {
 }
 
 // relist lists the store once more with a watch of its own, which ends with the list. It returns once the list has come, or
-// has been given up.
+// has been given up. While the watch lists by itself there is nothing to do: the changes that this list replaces are
+// not known, so another list could not be brought to its place.
 func (r *relay) relist(ctx context.Context, watch func(context.Context, func(lock.Event)) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	one := &again{end: cancel}
 	r.mu.Lock()
-	r.drop()
-	r.again = one
+	listing := r.listing
+	if !listing {
+		r.drop()
+		r.again = one
+	}
 	r.mu.Unlock()
-	return watch(ctx, func(e lock.Event) { r.listing(one, e) })
+	if listing {
+		return nil
+	}
+	return watch(ctx, func(e lock.Event) { r.hear(one, e) })
 }
 
-// listing handles an event of the watch that lists.
-func (r *relay) listing(one *again, e lock.Event) {
+// hear handles an event of the watch that lists.
+func (r *relay) hear(one *again, e lock.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.again != one {
@@ -94,7 +107,7 @@ func (r *relay) listing(one *again, e lock.Event) {
 	}
 	switch e.Kind {
 	case lock.Listing:
-		one.since = nil
+		one.from, one.since = r.shown, nil
 		r.post(member.ListSent{Watch: r.watch, At: r.now()})
 	case lock.Broken:
 		one.since = nil
@@ -112,27 +125,35 @@ func (r *relay) insert() {
 	if r.again == nil || r.again.list == nil || !r.whole {
 		return
 	}
-	list, since := *r.again.list, r.again.since
+	one, list := r.again, *r.again.list
 	r.again, r.ahead = nil, list.Revision
-	list.List, list.Revision = bring(list.List, list.Revision, since)
+	if list.Revision >= one.from { // else the store was restored, and the member must see that
+		list.List, list.Revision = bring(list.List, list.Revision, one.since)
+	}
 	r.pass(list)
 }
 
 // bring returns a list as it is after the changes, and its revision. It ignores changes that the list shows.
 func bring(list []lock.Entry, revision uint64, changes []lock.Entry) ([]lock.Entry, uint64) {
-	changes = slices.DeleteFunc(changes, func(e lock.Entry) bool { return e.Version.Revision <= revision })
-	if len(changes) == 0 {
-		return list, revision
-	}
 	last := make(map[string]lock.Entry, len(changes))
 	for _, e := range changes {
-		last[e.Name], revision = e, e.Version.Revision
-	}
-	list = slices.DeleteFunc(list, func(e lock.Entry) bool { _, is := last[e.Name]; return is })
-	for _, e := range changes {
-		if e == last[e.Name] && !e.Absent() {
-			list = append(list, e)
+		if e.Version.Revision > revision {
+			last[e.Name] = e
 		}
 	}
-	return list, revision
+	if len(last) == 0 {
+		return list, revision
+	}
+	brought := make([]lock.Entry, 0, len(list)+len(last))
+	for _, e := range list {
+		if _, changed := last[e.Name]; !changed {
+			brought = append(brought, e)
+		}
+	}
+	for _, e := range changes {
+		if e == last[e.Name] && !e.Absent() {
+			brought = append(brought, e)
+		}
+	}
+	return brought, changes[len(changes)-1].Version.Revision
 }

@@ -168,6 +168,28 @@ func TestRelay(t *testing.T) {
 			r.does(lock.Resumed)
 			r.changes("b", 10)
 		}, []string{"sent", "listed b@20 at 20", "listing", "listed b@9 at 9", "resumed", "changed b@10"}},
+		"a list is asked for while the watch lists by itself": {func(t *testing.T, r *relayed) {
+			r.does(lock.Listing)
+			r.does(lock.Broken)
+			r.during(t, func(_ context.Context, listing func(lock.Event)) {
+				t.Error("two lists at once")
+				listing(sent)
+			})
+			r.lists(9, "b", 9)
+			r.does(lock.Resumed)
+			r.during(t, func(_ context.Context, listing func(lock.Event)) {
+				listing(sent)
+				listing(listOf(9, "b", 9))
+			})
+		}, []string{"listing", "broken", "listed b@9 at 9", "resumed", "sent", "listed b@9 at 9"}},
+		"the store was restored under the list": {func(t *testing.T, r *relayed) {
+			r.changes("b", 20)
+			r.during(t, func(_ context.Context, listing func(lock.Event)) {
+				listing(sent)
+				r.changes("b", 21)
+				listing(listOf(10, "b", 9))
+			})
+		}, []string{"changed b@20", "sent", "changed b@21", "listed b@9 at 10"}},
 		"another list": {func(t *testing.T, r *relayed) {
 			r.during(t, func(first context.Context, listing func(lock.Event)) {
 				listing(sent)

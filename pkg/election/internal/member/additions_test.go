@@ -311,6 +311,12 @@ func TestALateTakeOfAnElectionThatIsNotListed(t *testing.T) {
 	n.adds("b")
 	n.wants(t, "list anew")
 	b := n.s.byLock["b"]
+	taken := lock.Entry{
+		Name: "b", Version: record.Version{UID: "u", Revision: 7},
+		Record: &record.Record{Holder: n.identity, Mark: &record.Mark{Identity: n.identity, Renewal: record.RenewalSession}},
+	}
+	n.shows(lock.Event{Kind: lock.Changed, Entry: taken})
+	n.wants(t) // no take of ours may come late: it shows what we know
 	n.gone[b.lock] = gone{mayYetTake: true}
 	n.drop(b)
 	if !n.gone[b.lock].mayYetTake {
@@ -318,7 +324,43 @@ func TestALateTakeOfAnElectionThatIsNotListed(t *testing.T) {
 	}
 	n.adds("b")
 	n.wants(t)
-	taken := &record.Record{Holder: n.identity}
-	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "b", Record: taken, Version: record.Version{UID: "u", Revision: 7}}})
+	n.shows(lock.Event{Kind: lock.Changed, Entry: taken})
+	n.wants(t, "end", "watch []")
+}
+
+// TestNoListBesideTheWatchsOwn checks that the member asks for no list while the watch lists by itself, and asks for one after that for
+// what was added meanwhile.
+func TestNoListBesideTheWatchsOwn(t *testing.T) {
+	n := watchingOwn(t, "b")
+	n.adds("b")
+	n.wants(t, "list anew")
+	n.take(ListSent{Watch: n.s.watch, At: n.now})
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 8})
+	n.passes(time.Millisecond)
+	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "c", Record: &record.Record{}, Version: record.Version{Revision: 9}}})
+	n.adds("c") // too soon for another list
+	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.passes(2 * time.Second)
+	n.wants(t)
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 10})
+	if !n.s.byLock["c"].listed {
+		t.Error("c is not listed")
+	}
+	n.shows(lock.Event{Kind: lock.Resumed, Revision: 10})
+	n.passes(2 * time.Second)
+	n.wants(t)
+}
+
+// TestAListBesideASilentWatch checks that lists made beside a watch do not hide that the watch is silent.
+func TestAListBesideASilentWatch(t *testing.T) {
+	n := watchingOwn(t, "b", "c")
+	n.adds("b")
+	n.wants(t, "list anew")
+	n.passes(n.patience(n.s) - time.Second)
+	n.take(ListSent{Watch: n.s.watch, At: n.now})
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 8})
+	n.wants(t)
+	n.passes(2 * time.Second)
 	n.wants(t, "end", "watch []")
 }

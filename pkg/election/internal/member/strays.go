@@ -5,6 +5,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
 // stray releases a lock that this incarnation holds although it takes part in no election for it: the
@@ -12,7 +13,7 @@ import (
 // Nothing else would free the lock while our session lives. stray returns the contest that releases it.
 func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	rec := e.Record
-	if rec == nil || rec.Holder != m.identity || !rec.Bound() || !rec.ThroughSession() || m.leaving != "" {
+	if !m.keepsThroughSession(rec) || m.leaving != "" {
 		return nil
 	}
 	name := lockName{s.store, e.Name}
@@ -39,6 +40,11 @@ func (m *Member) stray(s *stream, e lock.Entry) *contest {
 	s.byLock[e.Name] = c
 	m.resign(c, machine.ReasonRemoved)
 	return c
+}
+
+// keepsThroughSession says whether a lock with this record is ours for as long as our session lives.
+func (m *Member) keepsThroughSession(r *record.Record) bool {
+	return r != nil && r.Holder == m.identity && r.Bound() && r.ThroughSession()
 }
 
 // gone is what we keep of a lock whose election was given up: the election, and the number of our last

@@ -35,8 +35,8 @@ type stream struct {
 	restart bool
 	// relisting: we asked for a list while the watch goes on. unlisted: such a list failed.
 	relisting, unlisted bool
-	// listing: the watch's list has not come yet. begunAt is when we began the watch, and beginAt is when
-	// to begin it anew; zero for never.
+	// listing: the watch's own list has not come yet. begunAt is when we began the watch, or last asked for a list beside it,
+	// and beginAt is when to do so again; zero for never.
 	listing          bool
 	begunAt, beginAt record.Instant
 	// heardAt is when the watch last showed anything.
@@ -120,7 +120,7 @@ func (m *Member) refresh(s *stream) {
 		m.begin(s)
 		return
 	}
-	if s.beginAt = 0; !s.relisting && !s.restart {
+	if s.beginAt = 0; !s.relisting && !s.restart && !s.listing { // after a list under way, late asks for another
 		s.relisting, s.begunAt = true, m.now
 		m.out.add(Relist{s.watch})
 	}
@@ -133,7 +133,7 @@ func (s *stream) wanted() []string {
 	return names
 }
 
-// awaitsList says whether a list is under way. A watch of no names never shows one.
+// awaitsList says whether the watch's own list is under way. A watch of no names never shows one.
 func (s *stream) awaitsList() bool {
 	return s.watch != 0 && s.listing && (s.names == nil || len(s.names) > 0)
 }
@@ -156,7 +156,7 @@ func (m *Member) include(s *stream) {
 	}
 }
 
-// tendStreams begins streams anew at their beginAt, and the realm's own when it has gone silent.
+// tendStreams has streams list everything again at their beginAt, and begins the realm's own anew when it has gone silent.
 func (m *Member) tendStreams() {
 	m.tendStream()
 	for _, s := range m.streams {
@@ -252,7 +252,9 @@ func (m *Member) ended(s *stream, err error) {
 
 // watched handles one event of a stream; at is when it came out of the store.
 func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
-	s.heardAt = max(s.heardAt, at)
+	if e.Kind != lock.Listed || s.listing { // a list made beside the watch is no sign that the watch lives
+		s.heardAt = max(s.heardAt, at)
+	}
 	s.reaches(max(e.Revision, e.Entry.Version.Revision))
 	switch e.Kind {
 	case lock.Changed:
@@ -393,8 +395,8 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	case c == nil:
 	case !c.mayHear(s, by):
 		c.state.ShownEarly(e.Record, e.Version, by)
-		if s.relisting && e.Record != nil && e.Record.Holder == m.identity {
-			m.begin(s) // a late take of ours may keep the lock: without a list we end up blind, and give the session up
+		if m.gone[c.lock].mayYetTake && m.keepsThroughSession(e.Record) {
+			m.begin(s) // that take came late, and only a list lets us release the lock: without one we end up blind, and give the session up
 		}
 	default:
 		e = c.known(e)

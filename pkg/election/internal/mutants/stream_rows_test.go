@@ -142,8 +142,8 @@ var streamRows = []row{
 	{
 		name: "watching/late-take-unlisted", rule: "a member answers for its late take also before its election is listed",
 		file: "pkg/election/internal/member/watching.go",
-		old:  "		if s.relisting && e.Record",
-		new:  "		if false && e.Record",
+		old:  "		if m.gone[c.lock].mayYetTake && m.keepsThroughSession(e.Record) {\n",
+		new:  "		if false {\n",
 		pkg:  "pkg/election/internal/member", test: "TestALateTakeOfAnElectionThatIsNotListed",
 	},
 	{
@@ -156,8 +156,8 @@ var streamRows = []row{
 	{
 		name: "relay/older-than-shown", rule: "a list made beside a watch shows nothing older than the watch has shown",
 		file: "pkg/election/relay.go",
-		old:  "	list.List, list.Revision = bring(list.List, list.Revision, since)\n",
-		new:  "	_ = since\n",
+		old:  "	if list.Revision >= one.from {",
+		new:  "	if false {",
 		pkg:  "pkg/election", test: "TestRelay/behind_the_watch",
 	},
 	{
@@ -177,8 +177,8 @@ var streamRows = []row{
 	{
 		name: "relay/lists-twice", rule: "a list made beside a watch is given up if the watch lists by itself",
 		file: "pkg/election/relay.go",
-		old:  "		r.drop() // the watch lists by itself\n",
-		new:  "",
+		old:  "		r.drop()\n	case lock.Broken:\n",
+		new:  "	case lock.Broken:\n",
 		pkg:  "pkg/election", test: "TestRelay/the_watch_lists_by_itself",
 	},
 	{
@@ -189,18 +189,53 @@ var streamRows = []row{
 		pkg:  "pkg/election", test: "TestRelay/another_list",
 	},
 	{
-		name: "relay/changes-of-an-attempt", rule: "a list that shows a restored store is shown as it is",
-		file: "pkg/election/relay.go",
-		old:  "	case lock.Listing:\n		one.since = nil\n",
-		new:  "	case lock.Listing:\n",
-		pkg:  "pkg/election", test: "TestRelay/the_store_was_restored",
-	},
-	{
 		name: "relay/ahead-for-ever", rule: "a watch that lists by itself shows all changes after that list",
 		file: "pkg/election/relay.go",
-		old:  "		r.whole, r.ahead = false, 0\n",
-		new:  "		r.whole = false\n",
+		old:  "		r.whole, r.listing, r.ahead = false, true, 0\n",
+		new:  "		r.whole, r.listing = false, true\n",
 		pkg:  "pkg/election", test: "TestRelay/the_watch_lists_by_itself_after_a_list_that_was_ahead",
+	},
+	{
+		name: "relay/two-lists-at-once", rule: "no list is made beside the one that the watch makes by itself",
+		file: "pkg/election/relay.go",
+		old:  "	listing := r.listing\n",
+		new:  "	listing := false\n",
+		pkg:  "pkg/election", test: "TestRelay/a_list_is_asked_for_while_the_watch_lists_by_itself",
+	},
+	{
+		name: "relay/listing-for-ever", rule: "a watch that has listed by itself can be listed again",
+		file: "pkg/election/relay.go",
+		old:  "r.listing, r.shown = false, e.Revision",
+		new:  "r.shown = e.Revision",
+		pkg:  "pkg/election", test: "TestRelay/a_list_is_asked_for_while_the_watch_lists_by_itself",
+	},
+	{
+		name: "relay/restored-under-the-list", rule: "changes of a lost history are not brought to a list of the restored store",
+		file: "pkg/election/relay.go",
+		old:  "	if list.Revision >= one.from {",
+		new:  "	if true {",
+		pkg:  "pkg/election", test: "TestRelay/the_store_was_restored_under_the_list",
+	},
+	{
+		name: "watching/two-lists-at-once", rule: "no list is asked for while the watch lists by itself",
+		file: "pkg/election/internal/member/watching.go",
+		old:  " && !s.restart && !s.listing {",
+		new:  " && !s.restart {",
+		pkg:  "pkg/election/internal/member", test: "TestNoListBesideTheWatchsOwn",
+	},
+	{
+		name: "watching/lists-keep-a-silent-watch", rule: "a list made beside a watch is no sign that the watch lives",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "	if e.Kind != lock.Listed || s.listing {",
+		new:  "	if true {",
+		pkg:  "pkg/election/internal/member", test: "TestAListBesideASilentWatch",
+	},
+	{
+		name: "watching/any-take-ends-the-watch", rule: "only a take without a certain answer ends a sound watch",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "		if m.gone[c.lock].mayYetTake && m",
+		new:  "		if m",
+		pkg:  "pkg/election/internal/member", test: "TestALateTakeOfAnElectionThatIsNotListed",
 	},
 	{
 		name: "follow/barren-for-ever", rule: "streams that show nothing three times lead to a list",

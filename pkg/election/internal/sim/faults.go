@@ -321,10 +321,33 @@ func (w *world) flipPreference() bool {
 	return true
 }
 
-// reconfigure adds an election to a member's configuration, or removes one.
+// reconfigure adds an election to a member's configuration, or removes one. Often it does more of that right away, and the
+// member's watch may start over meanwhile.
 func (w *world) reconfigure() bool {
-	h, e := w.someone(), w.someElection()
-	if h == nil || h.proc.paused || h.proc.between || h.proc.inc.member.Leaving() != "" {
+	h := w.someone()
+	if h == nil || !w.reconfigureOf(h) {
+		return false
+	}
+	for range w.rng.IntN(4) {
+		w.after(w.upTo(2*time.Second), func() {
+			if !w.calm {
+				w.reconfigureOf(h)
+			}
+		})
+	}
+	if w.chance(0.2) {
+		w.after(w.upTo(2*time.Second), func() {
+			if !w.calm && h.proc != nil && h.proc.inc != nil {
+				h.proc.inc.stream.cut(CutRelisted, w.upTo(100*time.Millisecond))
+			}
+		})
+	}
+	return true
+}
+
+func (w *world) reconfigureOf(h *host) bool {
+	e := w.someElection()
+	if h.proc == nil || h.proc.inc == nil || h.proc.paused || h.proc.between || h.proc.inc.member.Leaving() != "" {
 		return false
 	}
 	i := h.proc.inc

@@ -31,7 +31,7 @@ func seedsToRun(t *testing.T) uint64 {
 const atARelease = 18865
 
 // halfWay is a seed of the class Settings in which a member takes a lock beside a term that fails open, since it does not know of that.
-const halfWay = 7386
+const halfWay = 7584
 
 func TestSeeds(t *testing.T) {
 	n := seedsToRun(t)

@@ -28,8 +28,9 @@ type stream struct {
 	stalledUntil int64
 	// brokenAt is where the cursor stood at the last break.
 	brokenAt int
-	// begun counts the lists with which the stream began, or started over.
-	begun int
+	// begun counts the lists with which the stream began, or started over. listing: such a list has not come yet.
+	begun   int
+	listing bool
 	// inserts shows a list that was made while the stream went on, once the stream is open; nil for none.
 	inserts func()
 	// next is pump, bound once to save allocations.
@@ -228,9 +229,20 @@ func (s *stream) listFails(f func()) bool {
 	return true
 }
 
+// back is how long the answer to a list is on its way.
+func (s *stream) back() time.Duration {
+	if w := s.world(); !w.calm && w.chance(w.noise) {
+		return w.upTo(w.timeout)
+	}
+	return s.i.p.h.link.latency()
+}
+
 // relist lists once more while the stream goes on. It gives that up if the stream lists by itself.
 func (s *stream) relist() {
 	w := s.world()
+	if s.listing {
+		return // the member asks again if that list comes too early
+	}
 	begun := s.begun
 	over := func() bool { return s.gone() || s.begun != begun }
 	asks := func(in member.Input) {
@@ -240,7 +252,7 @@ func (s *stream) relist() {
 	if s.listFails(func() {
 		if !over() {
 			asks(member.ListFailed{Watch: s.watch, Err: lock.ErrUnknown})
-			s.relist()
+			s.relistAgain(over)
 		}
 	}) {
 		w.cov.saw(RelistFailed)
@@ -249,12 +261,12 @@ func (s *stream) relist() {
 	w.after(s.i.p.h.link.latency(), func() {
 		list, restores := s.listNow(), w.store.restores
 		cursor := len(w.store.history)
-		w.after(s.i.p.h.link.latency(), func() {
+		w.after(s.back(), func() {
 			s.inserts = func() {
 				switch {
 				case over():
 				case restores != w.store.restores:
-					s.relist()
+					s.relistAgain(over)
 				default:
 					s.insert(list, cursor)
 				}
@@ -263,6 +275,15 @@ func (s *stream) relist() {
 				s.inserted()
 			}
 		})
+	})
+}
+
+// relistAgain tries once more to list, once the process has taken in all that the stream has said so far.
+func (s *stream) relistAgain(over func() bool) {
+	s.i.p.deliver(fromStream, func() {
+		if !over() {
+			s.relist()
+		}
 	})
 }
 
@@ -313,6 +334,7 @@ func (s *stream) listNow() lock.Event {
 func (s *stream) list() {
 	w, h := s.world(), s.i.p.h
 	s.begun++
+	s.listing = true
 	s.tell(lock.Event{Kind: lock.Listing})
 	if s.listFails(func() {
 		s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
@@ -325,18 +347,14 @@ func (s *stream) list() {
 		list := s.listNow()
 		list.Denied, list.Err = denied, why
 		cursor, restores := len(w.store.history), w.store.restores
-		back := h.link.latency()
-		if !w.calm && w.chance(w.noise) {
-			back = w.upTo(w.timeout)
-		}
-		w.after(back, func() {
+		w.after(s.back(), func() {
 			if s.gone() {
 				return
 			}
 			if s.brokenAt < cursor {
 				w.cov.saw(MissedByList)
 			}
-			s.cursor = cursor
+			s.cursor, s.listing = cursor, false
 			s.tell(list)
 			if restores != w.store.restores {
 				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})

@@ -8,7 +8,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// count notes what the inputs of a turn show to those who observe this member, and which watches are over.
+// count notes what the inputs of a turn show to those who observe this member.
 func (h *host) count(in []member.Input, now record.Instant) {
 	for _, one := range in {
 		switch one := one.(type) {
@@ -16,9 +16,6 @@ func (h *host) count(in []member.Input, now record.Instant) {
 			if h.own[one.Watch] {
 				h.m.tally.saw(h.cfg.Group, one, h.cfg.Clock.Wall())
 			}
-		case member.WatchEnded:
-			delete(h.watches, one.Watch)
-			delete(h.own, one.Watch)
 		case member.Returned:
 			if told, stopping := h.stopping[one.ID]; stopping {
 				h.m.tally.stops.note(now.Sub(told))

@@ -29,6 +29,7 @@ type host struct {
 	inbox  chan member.Input
 	// helpers joins the goroutines of requests, watches and runners.
 	helpers sync.WaitGroup
+	// watches are the watches that are not over.
 	watches map[uint64]watching
 	// own are the watches that show the sessions.
 	own      map[uint64]bool
@@ -92,6 +93,7 @@ func (h *host) run(ctx context.Context, source *latest[Preference]) (again bool,
 		now := h.cfg.Clock.Now()
 		pulse.turn(now)
 		h.count(in, now)
+		h.forgetWatches(in)
 		for _, effect := range h.member.Step(now, h.cfg.Clock.Wall(), in...) {
 			h.perform(effect)
 		}

@@ -9,26 +9,27 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// relay passes on what a watch shows. On demand it has the store listed once more, while the watch goes on, and
-// puts the list where it belongs among the changes: what the member is shown is no older than what it saw before.
+// relay passes on what a watch shows. On demand it lists the store beside the watch, and puts that list where it belongs among
+// the changes. Unless the store was restored, the list is no older than what the watch has shown, and nothing older follows it.
 type relay struct {
 	watch uint64
 	post  func(member.Input)
 	now   func() record.Instant
 
+	// mu is held while the relay posts, which waits while the inbox is full. So the host's own goroutine never takes it.
 	mu sync.Mutex
 	// whole: the watch is open, and shows every change. listing: it lists by itself.
 	whole, listing bool
 	// shown is the newest revision that the watch has shown.
 	shown uint64
-	// ahead is the revision of the last list that relist made: the changes up to it are in that list.
+	// ahead is the revision of the last list made beside the watch: the changes up to it are in that list.
 	ahead uint64
-	// again is the list under way; nil for none.
-	again *again
+	// beside is the list under way beside the watch; nil for none.
+	beside *beside
 }
 
-// again is a list that is made while the watch goes on.
-type again struct {
+// beside is a list that is made beside a watch.
+type beside struct {
 	end context.CancelFunc
 	// list is the list, which waits until the watch is whole; nil if it has not come.
 	list *lock.Event
@@ -45,15 +46,16 @@ func (r *relay) show(e lock.Event) {
 	switch e.Kind {
 	case lock.Changed:
 		if e.Entry.Version.Revision <= r.ahead {
+			r.passLocked(lock.Event{Kind: lock.Progressed, Revision: e.Entry.Version.Revision}) // a sign of life
 			return
 		}
 		r.shown = e.Entry.Version.Revision
-		if r.again != nil {
-			r.again.since = append(r.again.since, e.Entry)
+		if r.beside != nil {
+			r.beside.since = append(r.beside.since, e.Entry)
 		}
 	case lock.Listing:
 		r.whole, r.listing, r.ahead = false, true, 0
-		r.drop()
+		r.dropLocked()
 	case lock.Broken:
 		r.whole = false
 	case lock.Resumed:
@@ -62,34 +64,33 @@ func (r *relay) show(e lock.Event) {
 		r.listing, r.shown = false, e.Revision
 	case lock.Progressed:
 	}
-	r.pass(e)
-	r.insert()
+	r.passLocked(e)
+	r.insertLocked()
 }
 
-func (r *relay) pass(e lock.Event) {
+func (r *relay) passLocked(e lock.Event) {
 	r.post(member.Shown{Watch: r.watch, Event: e, At: r.now()})
 }
 
-// drop gives up the list under way.
-func (r *relay) drop() {
-	if r.again != nil {
-		r.again.end()
-		r.again = nil
+// dropLocked gives up the list under way.
+func (r *relay) dropLocked() {
+	if r.beside != nil {
+		r.beside.end()
+		r.beside = nil
 	}
 }
 
-// relist lists the store once more with a watch of its own, which ends with the list. It returns once the list has come, or
-// has been given up. While the watch lists by itself there is nothing to do: the changes that this list replaces are
-// not known, so another list could not be brought to its place.
+// relist lists the store beside the watch, with a watch of its own that ends with the list. It returns once the list has come,
+// or has been given up. While the watch lists by itself, relist does nothing: nobody would know what changed between the two lists.
 func (r *relay) relist(ctx context.Context, watch func(context.Context, func(lock.Event)) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	one := &again{end: cancel}
+	one := &beside{end: cancel}
 	r.mu.Lock()
 	listing := r.listing
 	if !listing {
-		r.drop()
-		r.again = one
+		r.dropLocked()
+		r.beside = one
 	}
 	r.mu.Unlock()
 	if listing {
@@ -99,15 +100,15 @@ func (r *relay) relist(ctx context.Context, watch func(context.Context, func(loc
 }
 
 // hear handles an event of the watch that lists.
-func (r *relay) hear(one *again, e lock.Event) {
+func (r *relay) hear(one *beside, e lock.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.again != one {
+	if r.beside != one || one.list != nil {
 		return
 	}
 	switch e.Kind {
 	case lock.Listing:
-		one.from, one.since = r.shown, nil
+		one.from, one.since = max(r.shown, r.ahead), nil
 		r.post(member.ListSent{Watch: r.watch, At: r.now()})
 	case lock.Broken:
 		one.since = nil
@@ -115,22 +116,22 @@ func (r *relay) hear(one *again, e lock.Event) {
 	case lock.Listed:
 		one.end()
 		one.list = &e
-		r.insert()
+		r.insertLocked()
 	case lock.Changed, lock.Resumed, lock.Progressed:
 	}
 }
 
-// insert passes the list on, if it has come, as it is at the place that the watch has reached.
-func (r *relay) insert() {
-	if r.again == nil || r.again.list == nil || !r.whole {
+// insertLocked passes the list on, if it has come, as it is at the place that the watch has reached.
+func (r *relay) insertLocked() {
+	if r.beside == nil || r.beside.list == nil || !r.whole {
 		return
 	}
-	one, list := r.again, *r.again.list
-	r.again, r.ahead = nil, list.Revision
+	one, list := r.beside, *r.beside.list
+	r.beside, r.ahead = nil, list.Revision
 	if list.Revision >= one.from { // else the store was restored, and the member must see that
 		list.List, list.Revision = bring(list.List, list.Revision, one.since)
 	}
-	r.pass(list)
+	r.passLocked(list)
 }
 
 // bring returns a list as it is after the changes, and its revision. It ignores changes that the list shows.

@@ -112,7 +112,7 @@ func TestRelay(t *testing.T) {
 			r.changes("b", 7)
 			r.changes("b", 8)
 			r.changes("b", 9)
-		}, []string{"sent", "changed b@6", "listed a@3 b@8 at 8", "changed b@9"}},
+		}, []string{"sent", "changed b@6", "listed a@3 b@8 at 8", "progressed", "progressed", "changed b@9"}},
 		"the list fails first": {func(t *testing.T, r *relayed) {
 			r.during(t, func(_ context.Context, listing func(lock.Event)) {
 				listing(sent)
@@ -190,6 +190,26 @@ func TestRelay(t *testing.T) {
 				listing(listOf(10, "b", 9))
 			})
 		}, []string{"changed b@20", "sent", "changed b@21", "listed b@9 at 10"}},
+		"the store was restored after a list ahead of the watch": {func(t *testing.T, r *relayed) {
+			r.during(t, func(_ context.Context, listing func(lock.Event)) {
+				listing(sent)
+				listing(listOf(100, "b", 100))
+			})
+			r.during(t, func(_ context.Context, listing func(lock.Event)) {
+				listing(sent)
+				r.changes("b", 103)
+				listing(listOf(75, "b", 70))
+			})
+		}, []string{"sent", "listed b@100 at 100", "sent", "changed b@103", "listed b@70 at 75"}},
+		"the list's watch breaks after the list": {func(t *testing.T, r *relayed) {
+			r.does(lock.Broken)
+			r.during(t, func(_ context.Context, listing func(lock.Event)) {
+				listing(sent)
+				listing(listOf(7, "b", 7))
+				listing(failed)
+			})
+			r.does(lock.Resumed)
+		}, []string{"broken", "sent", "resumed", "listed b@7 at 7"}},
 		"another list": {func(t *testing.T, r *relayed) {
 			r.during(t, func(first context.Context, listing func(lock.Event)) {
 				listing(sent)

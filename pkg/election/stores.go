@@ -60,7 +60,7 @@ func (h *host) watch(do member.Watch) {
 		}
 	}
 	r := &relay{watch: do.Watch, post: h.post, now: h.cfg.Clock.Now}
-	h.watches[do.Watch] = watching{ctx, cancel, r, watch}
+	h.watches[do.Watch] = watching{ctx: ctx, end: cancel, relay: r, begin: watch}
 	h.helpers.Go(func() {
 		defer cancel()
 		err := watch(ctx, func(e lock.Event) {
@@ -73,7 +73,7 @@ func (h *host) watch(do member.Watch) {
 	})
 }
 
-// relist has a watch list its store once more, on a goroutine that ends with the list, or with the watch.
+// relist has a store listed beside its watch, on a goroutine that ends with the list, or with the watch.
 func (h *host) relist(do member.Relist) {
 	w, on := h.watches[do.Watch]
 	if !on {
@@ -84,4 +84,14 @@ func (h *host) relist(do member.Relist) {
 			w.end() // the next watch fails, too, and says why
 		}
 	})
+}
+
+// forgetWatches forgets the watches that are over by these inputs.
+func (h *host) forgetWatches(in []member.Input) {
+	for _, one := range in {
+		if over, is := one.(member.WatchEnded); is {
+			delete(h.watches, over.Watch)
+			delete(h.own, over.Watch)
+		}
+	}
 }

@@ -153,7 +153,8 @@ type Member struct {
 	// Predecessors are earlier members of the session's slot that may still be at work: nothing else in the store may tell of
 	// them. The session sets them itself.
 	Predecessors []Predecessor
-	// Standing lists elections in which the member's runners failed lately, or are not ready for a term.
+	// Standing lists elections in which the member's runners failed lately, or are not ready for a term, and those whose locks no list
+	// has shown it yet, because lists fail.
 	// EveryElection alone means more elections than fit into the list.
 	Standing []string
 	// Lacks says why runners are not ready, for some of the elections in Standing. It is for people only: no member

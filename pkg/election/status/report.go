@@ -120,9 +120,9 @@ type Member struct {
 	Reason string `json:"reason,omitempty"`
 	// Preference is the revision that the member sees as preferred.
 	Preference string `json:"preference,omitempty"`
-	// Standing lists elections in which its runners failed lately or are not ready.
+	// Standing lists elections in which its runners failed lately or are not ready, or whose locks no list has shown it yet.
 	Standing []string `json:"standing,omitempty"`
-	// Lacks says for some of these elections what its runners lack to be ready.
+	// Lacks says for some of these elections what it lacks to be ready.
 	Lacks map[string]string `json:"lacks,omitempty"`
 	// Lags says why it does not go by its configuration as it is written; empty if it does, as far as it knows.
 	Lags string `json:"lags,omitempty"`

@@ -41,7 +41,7 @@ type Source int
 const (
 	// Stream: an event of the watch.
 	Stream Source = iota + 1
-	// List: the consistent list that a watch begins with, at first or after a break.
+	// List: the consistent list that a watch begins with, at first or after a break, or that is made beside it.
 	List
 	// ReadBack: a consistent read of this one object.
 	ReadBack

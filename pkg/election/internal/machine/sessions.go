@@ -12,7 +12,7 @@ import (
 // alive; the record and the session together say whose it is (rule owned-through-its-session).
 
 // Beat is the last beat of our own session that we saw: the stream that carries the records, or the
-// consistent list that it begins with, showed it after all records that changed before it. No other sight
+// consistent list that it begins with or is given, showed it after all records that changed before it. No other sight
 // counts (rule seen-not-assumed).
 type Beat struct {
 	// Session and UID name the session object; they never change.

@@ -130,7 +130,7 @@ func TestOnlyASilentWatchIsBegunAnew(t *testing.T) {
 	n.wants(t, "watch [a]")
 	behind := func(want ...string) {
 		t.Helper()
-		n.relist(n.s, "")
+		n.catchUp(n.s, "")
 		n.wants(t, want...)
 	}
 	n.shows(lock.Event{Kind: lock.Listing})
@@ -300,8 +300,37 @@ func TestAnElectionThatIsNotListedIsNoOffer(t *testing.T) {
 	says("b")
 	n.take(ListSent{Watch: n.s.watch, At: n.now})
 	says("b")
+	if got := n.says().Lacks; !slices.Equal(got, []record.Lack{{Election: "b", Why: noList}}) {
+		t.Errorf("lacks %v", got)
+	}
+	n.begin(n.s) // the list of the next watch fails, too
+	n.wants(t, "end", "watch []")
+	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+	says("b")
 	n.shows(lock.Event{Kind: lock.Listed, Revision: 9})
 	says()
+}
+
+// TestManyElectionsThatAreNotListed checks that elections that no list has shown yet never make the member unready for all.
+func TestManyElectionsThatAreNotListed(t *testing.T) {
+	n := watchingOwn(t)
+	names := make([]string, maxListed/100)
+	for i := range names {
+		names[i] = fmt.Sprintf("%0200d", i)
+		n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: names[i], Record: &record.Record{}, Version: record.Version{Revision: uint64(6 + i)}}})
+	}
+	n.adds(names...)
+	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	got := n.says()
+	if !got.Ready || n.crowded {
+		t.Errorf("ready: %v, crowded: %v", got.Ready, n.crowded)
+	}
+	if listed := len(got.Standing); listed != maxListed/200 {
+		t.Errorf("the session lists %d elections, want %d", listed, maxListed/200)
+	}
+	if len(got.Lacks) != record.MostLacks {
+		t.Errorf("%d reasons", len(got.Lacks))
+	}
 }
 
 // TestALateTakeOfAnElectionThatIsNotListed checks that the member answers for a take that is carried out after its election was
@@ -317,6 +346,14 @@ func TestALateTakeOfAnElectionThatIsNotListed(t *testing.T) {
 	}
 	n.shows(lock.Event{Kind: lock.Changed, Entry: taken})
 	n.wants(t) // no take of ours may come late: it shows what we know
+	delete(n.gone, b.lock)
+	shared := lockName{Store{ID: 7, ByName: true, Objects: n.s.store.Objects}, "b"}
+	n.knows(shared.store)
+	n.gone[shared] = gone{mayYetTake: true}
+	if !n.mayYetTake(b.lock) {
+		t.Error("a take by another store of the same lock is forgotten")
+	}
+	delete(n.gone, shared)
 	n.gone[b.lock] = gone{mayYetTake: true}
 	n.drop(b)
 	if !n.gone[b.lock].mayYetTake {

@@ -27,7 +27,7 @@ func TestADeniedNameIsUnknown(t *testing.T) {
 	if a.heldOff > n.now.Add(time.Hour) || b.heldOff < n.now.Add(time.Hour) {
 		t.Errorf("a may be taken in %v, b in %v", a.heldOff.Sub(n.now), b.heldOff.Sub(n.now))
 	}
-	n.relist(n.s, "b")
+	n.catchUp(n.s, "b")
 	n.passes(time.Minute)
 	n.wants(t)
 	if len(n.trouble.of) == 0 {

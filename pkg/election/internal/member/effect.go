@@ -39,9 +39,9 @@ type Watch struct {
 // EndWatch: end a watch. The host answers with a WatchEnded.
 type EndWatch struct{ Watch uint64 }
 
-// Relist: list the store of a watch once more, while the watch goes on. The host tries until a list has passed, or the watch
-// lists by itself. It says ListSent before each attempt, ListFailed after each that fails, and at last shows the list as an
-// event of the watch: it is no older than what the watch has shown, and the watch shows nothing older after it.
+// Relist: list the store of a watch while the watch goes on. The host tries until a list has passed, the watch lists by itself, or
+// the watch ends. It says ListSent before each attempt, ListFailed after each that fails, and at last shows the list as an event of the
+// watch. Unless the store was restored, the list is no older than what the watch has shown, and the watch shows nothing older after it.
 type Relist struct{ Watch uint64 }
 
 // Start: begin a term, and its work if the election has some. The work must be dead at

@@ -140,7 +140,7 @@ func (m *Member) drop(c *contest) {
 			other.absences.gaveUp(c.name())
 		}
 	}
-	yet := c.state.MayYetTake() || !c.listed && m.gone[c.lock].mayYetTake // no list has told us how that take went
+	yet := c.state.MayYetTake() || !c.listed && m.gone[c.lock].mayYetTake // of a contest before this one
 	m.gone[c.lock] = gone{c.state.LastBeat(), c.election, yet}
 	m.keepUnshown(c)
 }

@@ -76,7 +76,7 @@ func (m *Member) perform(c *contest, action machine.Action) []happening {
 	case machine.Read:
 		m.read(c)
 		if a.Behind {
-			m.relist(m.streamOf(c.lock.store), c.lock.name)
+			m.catchUp(m.streamOf(c.lock.store), c.lock.name)
 		}
 	case machine.Start:
 		if c.inner != nil {

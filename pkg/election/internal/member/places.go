@@ -81,6 +81,16 @@ func (m *Member) goneOf(lock lockName) gone {
 	return last
 }
 
+// mayYetTake says whether an election that we gave up may yet take the lock for us.
+func (m *Member) mayYetTake(lock lockName) bool {
+	for name := range m.namesOf(lock) {
+		if m.gone[name].mayYetTake {
+			return true
+		}
+	}
+	return false
+}
+
 // latestOf is what we kept last of a lock. A contest that began after an earlier one ended has taken over what that
 // one left. Of two that went on at once, only that of the very store counts: their locks are two.
 func latestOf[V interface{ lasted() part }](m *Member, kept map[lockName]V, lock lockName) V {

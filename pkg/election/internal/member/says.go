@@ -27,30 +27,48 @@ func (m *Member) says() record.Member {
 	for _, c := range m.unready.list[:min(len(m.unready.list), record.MostLacks)] {
 		says.Lacks = append(says.Lacks, record.Lack{Election: c.name(), Why: m.lacks[c]})
 	}
+	m.addUnlisted(&says)
 	return says
 }
 
-// unlisted are the contests of whose locks we know nothing yet, since lists fail.
-func (m *Member) unlisted() (list []*contest) {
-	if s := m.streamOf(Own); s.unlisted {
-		m.contests.each(func(c *contest) {
-			if !c.listed && c.lock.store == s.store {
-				list = append(list, c)
-			}
-		})
+// noList is why a member lacks what an election needs whose lock no list has shown.
+const noList = "it does not know yet who holds the lock, since lists of its namespace fail"
+
+// addUnlisted adds the elections of whose locks we know nothing yet, since lists fail, as far as there is room: others go first
+// there.
+func (m *Member) addUnlisted(says *record.Member) {
+	s := m.streamOf(Own)
+	if !s.unlisted || m.crowded {
+		return
 	}
-	return list
+	bytes := 0
+	for _, name := range says.Standing {
+		bytes += len(name)
+	}
+	m.contests.each(func(c *contest) {
+		if c.listed || c.lock.store != s.store || m.unready.has(c) || m.lowered.has(c) {
+			return
+		}
+		if bytes += len(c.name()); bytes <= maxListed {
+			says.Standing = append(says.Standing, c.name())
+		}
+		if len(says.Lacks) < record.MostLacks {
+			says.Lacks = append(says.Lacks, record.Lack{Election: c.name(), Why: noList})
+		}
+	})
+	slices.Sort(says.Standing)
+	says.Standing = slices.Compact(says.Standing)
 }
 
 // maxListed bounds each list of elections in a session, in bytes. Each beat carries all of it, to every
 // member.
 const maxListed = 32 << 10
 
-// standing is the session's list of elections in which our runners failed lately or are not ready, or whose locks we do not know
-// yet, so that other members go first. crowded: the list would be too long.
+// standing is the session's list of elections in which our runners failed lately or are not ready, so that
+// other members go first. crowded: the list would be too long.
 func (m *Member) standing() (list []string, crowded bool) {
 	bytes := 0
-	for _, some := range [][]*contest{m.lowered.list, m.unready.list, m.unlisted()} {
+	for _, some := range [][]*contest{m.lowered.list, m.unready.list} {
 		for _, c := range some {
 			if bytes += len(c.name()); bytes > maxListed {
 				return []string{record.EveryElection}, true

@@ -17,7 +17,7 @@ type troubles struct {
 	of  map[operation]*trouble
 }
 
-// operation is what can fail. The watch of each store is an operation of its own, and so are its lists. All other operations have the zero
+// operation is what can fail. The watch of each store is an operation of its own, and so is a list beside it. All other operations have the zero
 // store: one entry covers all objects, in all stores.
 type operation struct {
 	what  string

@@ -36,7 +36,7 @@ type stream struct {
 	// relisting: we asked for a list while the watch goes on. unlisted: such a list failed.
 	relisting, unlisted bool
 	// listing: the watch's own list has not come yet. begunAt is when we began the watch, or last asked for a list beside it,
-	// and beginAt is when to do so again; zero for never.
+	// and beginAt is when to do either again; zero for never.
 	listing          bool
 	begunAt, beginAt record.Instant
 	// heardAt is when the watch last showed anything.
@@ -104,7 +104,7 @@ func (m *Member) begin(s *stream) {
 		return
 	}
 	m.watches++
-	s.watch, s.restart, s.relisting, s.unlisted = m.watches, false, false, false
+	s.watch, s.restart, s.relisting = m.watches, false, false
 	s.listing, s.begunAt = true, s.heardAt
 	if s.store.ByName {
 		s.names = s.wanted()
@@ -191,9 +191,9 @@ func (m *Member) tendStream() {
 	m.streamNext = s.heardAt.Add(m.patience(s))
 }
 
-// relist begins a stream anew that is behind what we know of a lock: it may be silent, and shows no beats of ours by which
+// catchUp begins a stream anew that is behind what we know of a lock: it may be silent, and shows no beats of ours by which
 // tendStream would notice that. A stream that is known to be broken begins anew by itself.
-func (m *Member) relist(s *stream, name string) {
+func (m *Member) catchUp(s *stream, name string) {
 	if s.denies(name) {
 		return // the watch asks for it again
 	}
@@ -395,8 +395,10 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	case c == nil:
 	case !c.mayHear(s, by):
 		c.state.ShownEarly(e.Record, e.Version, by)
-		if m.gone[c.lock].mayYetTake && m.keepsThroughSession(e.Record) {
-			m.begin(s) // that take came late, and only a list lets us release the lock: without one we end up blind, and give the session up
+		// A late take of ours keeps the lock, and only a list lets us release it. So we begin the watch anew: if lists fail, our beats do
+		// not come back, and we give the session up.
+		if m.keepsThroughSession(e.Record) && m.mayYetTake(c.lock) && !m.isDisowned(c.lock, e) {
+			m.begin(s)
 		}
 	default:
 		e = c.known(e)

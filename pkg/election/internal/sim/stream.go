@@ -252,22 +252,22 @@ func (s *stream) relist() {
 	if s.listFails(func() {
 		if !over() {
 			asks(member.ListFailed{Watch: s.watch, Err: lock.ErrUnknown})
-			s.relistAgain(over)
+			s.i.p.deliver(fromStream, func() { // once the process has taken in what the stream has said so far
+				if !over() {
+					s.relist()
+				}
+			})
 		}
 	}) {
 		w.cov.saw(RelistFailed)
 		return
 	}
 	w.after(s.i.p.h.link.latency(), func() {
-		list, restores := s.listNow(), w.store.restores
+		list := s.listNow()
 		cursor := len(w.store.history)
 		w.after(s.back(), func() {
 			s.inserts = func() {
-				switch {
-				case over():
-				case restores != w.store.restores:
-					s.relistAgain(over)
-				default:
+				if !over() { // as after a restore of the store: it cuts all streams, and they list
 					s.insert(list, cursor)
 				}
 			}
@@ -275,15 +275,6 @@ func (s *stream) relist() {
 				s.inserted()
 			}
 		})
-	})
-}
-
-// relistAgain tries once more to list, once the process has taken in all that the stream has said so far.
-func (s *stream) relistAgain(over func() bool) {
-	s.i.p.deliver(fromStream, func() {
-		if !over() {
-			s.relist()
-		}
 	})
 }
 

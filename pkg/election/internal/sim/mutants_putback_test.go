@@ -33,7 +33,7 @@ var putBackRows = []mutant{
 		new: "",
 	},
 	{
-		name: "put-back-in-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 34130,
+		name: "put-back-in-history", rule: "unknown-is-waited-out", file: "internal/machine/observe.go", class: PutBack, from: 8500,
 		old: "		s.undone(was.Mark.Duration)\n",
 		new: "",
 	},

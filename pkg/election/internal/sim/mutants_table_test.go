@@ -33,7 +33,7 @@ var rows = []mutant{
 		new: "		m.toldLate = true\n",
 	},
 	{
-		name: "a-gap-forgets-the-reach", rule: "dead-by-the-deadline", file: "internal/member/beats.go", from: 2800,
+		name: "a-gap-forgets-the-reach", rule: "dead-by-the-deadline", file: "internal/member/beats.go", from: 17700,
 		old: "		m.stepGoing(machine.Tick{}) // terms that relied",
 		new: "		// terms that relied",
 	},

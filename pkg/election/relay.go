@@ -2,7 +2,6 @@ package election
 
 import (
 	"context"
-	"sync"
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/member"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -16,8 +15,9 @@ type relay struct {
 	post  func(member.Input)
 	now   func() record.Instant
 
-	// mu is held while the relay posts, which waits while the inbox is full. So the host's own goroutine never takes it.
-	mu sync.Mutex
+	// turn is taken by whoever handles an event, and kept while the relay posts, which waits while the inbox is full. So the
+	// host's own goroutine never takes it. It guards what follows.
+	turn chan struct{}
 	// whole: the watch is open, and shows every change. listing: it lists by itself.
 	whole, listing bool
 	// shown is the newest revision that the watch has shown.
@@ -39,10 +39,14 @@ type beside struct {
 	since []lock.Entry
 }
 
+func newRelay(watch uint64, post func(member.Input), now func() record.Instant) *relay {
+	return &relay{watch: watch, post: post, now: now, turn: make(chan struct{}, 1)}
+}
+
 // show passes on an event of the watch.
 func (r *relay) show(e lock.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
 	switch e.Kind {
 	case lock.Changed:
 		if e.Entry.Version.Revision <= r.ahead {
@@ -86,13 +90,13 @@ func (r *relay) relist(ctx context.Context, watch func(context.Context, func(loc
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	one := &beside{end: cancel}
-	r.mu.Lock()
+	r.turn <- struct{}{}
 	listing := r.listing
 	if !listing {
 		r.dropLocked()
 		r.beside = one
 	}
-	r.mu.Unlock()
+	<-r.turn
 	if listing {
 		return nil
 	}
@@ -101,8 +105,8 @@ func (r *relay) relist(ctx context.Context, watch func(context.Context, func(loc
 
 // hear handles an event of the watch that lists.
 func (r *relay) hear(one *beside, e lock.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
 	if r.beside != one || one.list != nil {
 		return
 	}

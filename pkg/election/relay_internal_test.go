@@ -19,7 +19,7 @@ type relayed struct {
 
 func newRelayed() *relayed {
 	r := &relayed{}
-	r.relay = &relay{now: func() record.Instant { return 1 }, post: func(in member.Input) {
+	r.relay = newRelay(1, func(in member.Input) {
 		switch in := in.(type) {
 		case member.ListSent:
 			r.told = append(r.told, "sent")
@@ -41,7 +41,7 @@ func newRelayed() *relayed {
 			}
 			r.told = append(r.told, text)
 		}
-	}}
+	}, func() record.Instant { return 1 })
 	r.lists(5, "a", 3)
 	r.does(lock.Resumed)
 	r.told = nil

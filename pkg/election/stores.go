@@ -59,7 +59,7 @@ func (h *host) watch(do member.Watch) {
 			return by.WatchNames(ctx, do.Names, deliver)
 		}
 	}
-	r := &relay{watch: do.Watch, post: h.post, now: h.cfg.Clock.Now}
+	r := newRelay(do.Watch, h.post, h.cfg.Clock.Now)
 	h.watches[do.Watch] = watching{ctx: ctx, end: cancel, relay: r, begin: watch}
 	h.helpers.Go(func() {
 		defer cancel()

@@ -191,10 +191,10 @@ func (c *heldClock) Now() record.Instant {
 	return c.Bubble.Now()
 }
 
-// underLock says whether the caller reads the clock inside the lock of a work, a reach or a status: a goroutine
+// underLock says whether the caller reads the clock inside the lock of a work, a reach, a status or the manager: a goroutine
 // that waits for a mutex keeps virtual time from passing.
 func underLock() bool {
-	return inside("(*work)") || inside("(*reach)") || inside("(*Status)") || inside("election.begin")
+	return inside("(*work)") || inside("(*reach)") || inside("(*Status)") || inside("(*entrant)") || inside("election.begin")
 }
 
 // inside says whether a function whose name contains the text reads the clock.

@@ -194,7 +194,7 @@ var rows = []mutant{
 	},
 	{
 		// What the member tells its machines, and when, matters as much.
-		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "internal/member/watching.go", from: 3500,
+		name: "directory-is-told-after-the-locks", rule: "owned-through-its-session", file: "internal/member/watching.go", from: 15300,
 		old: "		m.tendView() // the record's owner follows from the sessions shown before it\n",
 		new: "",
 	},
@@ -360,7 +360,7 @@ var rows = []mutant{
 		new: "answer{sent: m.now, entry: in.Entry",
 	},
 	{
-		name: "unknown-is-refused", rule: "sending-counts", file: "internal/member/requests.go",
+		name: "unknown-is-refused", rule: "sending-counts", file: "internal/member/requests.go", from: 5100,
 		old: "return machine.Unknown\n",
 		new: "return machine.Refused\n",
 	},

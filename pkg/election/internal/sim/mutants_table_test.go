@@ -440,7 +440,7 @@ var rows = []mutant{
 		new: "	return 1 + 0*uint64(h.Sum32()%longestStride)",
 	},
 	{
-		name: "refused-session-is-kept", rule: "a-session-ends-once", file: "internal/session/own.go",
+		name: "refused-session-is-kept", rule: "a-session-ends-once", file: "internal/session/own.go", from: 7100,
 		old: "o.renewed && o.refused == o.beat && ",
 		new: "o.renewed && o.refused == o.beat && false && ",
 	},

@@ -89,18 +89,23 @@ func (r *relay) dropLocked() {
 func (r *relay) relist(ctx context.Context, watch func(context.Context, func(lock.Event)) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	one := &beside{end: cancel}
-	r.turn <- struct{}{}
-	listing := r.listing
-	if !listing {
-		r.dropLocked()
-		r.beside = one
-	}
-	<-r.turn
-	if listing {
+	one := r.begin(cancel)
+	if one == nil {
 		return nil
 	}
 	return watch(ctx, func(e lock.Event) { r.hear(one, e) })
+}
+
+// begin begins a list, in place of one that is under way; it returns nil if the watch lists by itself.
+func (r *relay) begin(end context.CancelFunc) *beside {
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	if r.listing {
+		return nil
+	}
+	r.dropLocked()
+	r.beside = &beside{end: end}
+	return r.beside
 }
 
 // hear handles an event of the watch that lists.

@@ -361,6 +361,10 @@ func TestALateTakeOfAnElectionThatIsNotListed(t *testing.T) {
 	}
 	n.adds("b")
 	n.wants(t)
+	n.disowned[b.lock] = disowned{Disowned: record.Disowned{Lock: "u", Beat: 1}}
+	n.shows(lock.Event{Kind: lock.Changed, Entry: taken})
+	n.wants(t) // it is nobody's
+	delete(n.disowned, b.lock)
 	n.shows(lock.Event{Kind: lock.Changed, Entry: taken})
 	n.wants(t, "end", "watch []")
 }

@@ -97,7 +97,5 @@ func (m *Member) isDisowned(lock lockName, e lock.Entry) bool {
 
 // isOf says whether a lock shows a write of ours that d disowns.
 func (m *Member) isOf(d disowned, e lock.Entry) bool {
-	rec := e.Record
-	return rec != nil && rec.Holder == m.identity && rec.Bound() && rec.ThroughSession() &&
-		record.Disowns([]record.Disowned{d.Disowned}, e.Version.UID, rec.Mark.Beat)
+	return m.keepsThroughSession(e.Record) && record.Disowns([]record.Disowned{d.Disowned}, e.Version.UID, e.Record.Mark.Beat)
 }

@@ -198,8 +198,8 @@ var streamRows = []row{
 	{
 		name: "relay/two-lists-at-once", rule: "no list is made beside the one that the watch makes by itself",
 		file: "pkg/election/relay.go",
-		old:  "	listing := r.listing\n",
-		new:  "	listing := false\n",
+		old:  "	if r.listing {\n",
+		new:  "	if false {\n",
 		pkg:  "pkg/election", test: "TestRelay/a_list_is_asked_for_while_the_watch_lists_by_itself",
 	},
 	{
@@ -285,6 +285,13 @@ var streamRows = []row{
 		old:  "			r.passLocked(lock.Event{Kind: lock.Progressed, Revision: e.Entry.Version.Revision}) // a sign of life\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestRelay/ahead_of_the_watch",
+	},
+	{
+		name: "watching/disowned-take-ends-the-watch", rule: "what a member disowned ends no watch",
+		file: "pkg/election/internal/member/watching.go",
+		old:  " && m.mayYetTake(c.lock) && !m.isDisowned(c.lock, e) {",
+		new:  " && m.mayYetTake(c.lock) {",
+		pkg:  "pkg/election/internal/member", test: "TestALateTakeOfAnElectionThatIsNotListed",
 	},
 	{
 		name: "follow/barren-for-ever", rule: "streams that show nothing three times lead to a list",

@@ -266,6 +266,20 @@ var streamRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestAnElectionThatIsNotListedIsNoOffer",
 	},
 	{
+		name: "watching/lists-without-a-pause", rule: "two lists for new elections are a second apart",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "s.relisting, s.begunAt = true, m.now",
+		new:  "s.relisting = true",
+		pkg:  "pkg/election/internal/member", test: "TestNoListBesideTheWatchsOwn",
+	},
+	{
+		name: "watching/listed-is-no-offer", rule: "elections whose lock a list has shown stay on offer while lists fail",
+		file: "pkg/election/internal/member/says.go",
+		old:  "if c.listed || ",
+		new:  "if ",
+		pkg:  "pkg/election/internal/member", test: "TestAnElectionThatIsNotListedIsNoOffer",
+	},
+	{
 		name: "relay/restored-after-a-list-ahead", rule: "a list that was ahead counts as shown where a restored store is to be noticed",
 		file: "pkg/election/relay.go",
 		old:  "max(r.shown, r.ahead)",

@@ -13,7 +13,7 @@ var putBackRows = []mutant{
 		new: "		// whatever",
 	},
 	{
-		name: "put-back-after-a-death", rule: "proof-not-patience", file: "internal/machine/put_back.go", class: PutBack, from: 4900,
+		name: "put-back-after-a-death", rule: "proof-not-patience", file: "internal/machine/put_back.go", class: PutBack, from: 15800,
 		old: "		s.worksUntil(l.since) // what",
 		new: "		// what",
 	},
@@ -28,7 +28,7 @@ var putBackRows = []mutant{
 		new: "",
 	},
 	{
-		name: "put-back-unseen-behind-a-read", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 2700,
+		name: "put-back-unseen-behind-a-read", rule: "unknown-is-waited-out", file: "internal/machine/put_back.go", class: PutBack, from: 16450,
 		old: "	case (l.Version != e.Version || l.Owner == Other) && isNoLater(l.Record, r):\n",
 		new: "",
 	},

@@ -4,6 +4,13 @@ package mutants_test
 // holders that a stranger's edit hides.
 var atWorkRows = []row{
 	{
+		name: "last-holder/after-a-release", rule: "unknown-is-waited-out: a lock that we gave up may have been another's, although a read shows it as ours",
+		file: "pkg/election/internal/machine/lead.go",
+		old:  "	s.validity.until = 0 // from here on another may hold it, seen by us or not\n",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestInteraction/conflict_on_release",
+	},
+	{
 		name: "edited/before-a-list", rule: "observers-clock: what a list shows of a lease may have been edited since it was written",
 		file: "pkg/election/internal/machine/observe.go",
 		old:  "	return max(d, s.observer().LeaseDuration)\n",

@@ -254,11 +254,6 @@ var rows = []mutant{
 		new: "*a = absences{since: min(now, max(a.since, 1)), ",
 	},
 	{
-		name: "last-holder-after-release", rule: "unknown-is-waited-out", file: "internal/machine/lead.go", from: 2200,
-		old: "	s.validity.until = 0 // from here on another may hold it, seen by us or not\n",
-		new: "",
-	},
-	{
 		name: "edits-restart-the-wait", rule: "unknown-is-waited-out", file: "internal/machine/observe.go",
 		old: "if !sameObject || before.Owner != Unowned || unseen != ",
 		new: "if true || unseen != ",

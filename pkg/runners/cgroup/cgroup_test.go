@@ -116,12 +116,11 @@ func TestGroup(t *testing.T) {
 // TestAGroupThatStays checks that a group has ended, and its note counts once, although it cannot be removed.
 func TestAGroupThatStays(t *testing.T) {
 	g, _ := divide(t)
-	folder, err := cgroup.Below(g.Path)
+	folder, path, _, err := cgroup.Work(g.Path, cgroup.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	path := folder.Name()
 	below := filepath.Join(path, "below")
 	if err := errors.Join(os.Mkdir(below, 0o755), cgroup.Note(path, []byte("note"))); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ var (
 	Place     = place
 )
 
-// LimitedBy is Limited with a limit of any controller.
+// LimitedBy is Work with a limit of any controller.
 func LimitedBy(path string, c Controller, file, value string) (folder *os.File, work, within string, err error) {
-	return limited(path, []setting{{c, [][2]string{{file, value}}}})
+	return workOf(path, []setting{{c, [][2]string{{file, value}}}})
 }

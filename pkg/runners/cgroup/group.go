@@ -52,7 +52,7 @@ func open(path string) (_ *Group, err error) {
 }
 
 // Join moves this process, with all its threads, into the group with the path. Do it before this process starts
-// another one. A process can also be born in a group (see Below). But Linux 6.18 sometimes kills such a process at once
+// another one. A process can also be born in a group (see Work). But Linux 6.18 sometimes kills such a process at once
 // if something in that group was killed earlier, so only a new group is fit for it.
 func Join(path string) error {
 	procs, err := os.OpenFile(filepath.Join(path, procsFile), os.O_RDWR, 0)
@@ -198,21 +198,7 @@ func (g *Group) end() (lived bool, note []byte, err error) {
 // mostDying is how long end waits for killed processes.
 const mostDying = 5 * time.Second
 
-// Below makes a group below the group with the path, and opens its folder: a process is born in it with
-// SysProcAttr.CgroupFD. The caller closes the folder, and calls End.
-func Below(path string) (*os.File, error) {
-	own, err := os.MkdirTemp(path, "work-")
-	if err != nil {
-		return nil, fmt.Errorf("make a control group: %w", err)
-	}
-	folder, err := os.OpenFile(own, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("make a control group: %w", errors.Join(err, os.Remove(own)))
-	}
-	return folder, nil
-}
-
-// End kills what lives in a group that Below made, waits until nothing does, and removes the group if it may. It says whether
+// End kills what lives in a group that Work made, waits until nothing does, and removes the group if it may. It says whether
 // anything lived. A group that is not there has ended.
 func End(path string) (lived bool, err error) {
 	g, err := open(path)

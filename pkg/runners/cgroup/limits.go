@@ -22,10 +22,9 @@ import (
 //	  primacy.parents            the parent
 //	  primacy-N                  what its member starts
 //	    member                   the member
-//	    work-N                   a program with limits and its watchers
+//	    work-N                   a program and its watchers
 //	      watchers               its guard and its supervisor, which its limits must not hit
-//	      program                the program and all that it starts
-//	    work-N                   a program without limits, and its watchers
+//	      program                the program and all that it starts, which its watchers kill
 const (
 	parentsName  = "primacy.parents"
 	memberName   = "member"
@@ -138,20 +137,18 @@ func write(path, file, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Limited makes a group below the group with the path, for a program with limits. The watchers are born in the folder; the
-// program belongs into the group within, which has the limits. The caller closes the folder, and calls End with the path of
-// the work.
-func Limited(path string, l Limits) (folder *os.File, work, within string, err error) {
-	return limited(path, l.settings())
+// Work makes a group below the group with the path, for a program. Its watchers are born in the folder, with
+// SysProcAttr.CgroupFD; the program belongs into the group within, which has the limits. The caller closes the folder, and
+// calls End with the path of the work.
+func Work(path string, l Limits) (folder *os.File, work, within string, err error) {
+	return workOf(path, l.settings())
 }
 
-func limited(path string, limits []setting) (folder *os.File, work, within string, err error) {
-	made, err := Below(path)
+func workOf(path string, limits []setting) (folder *os.File, work, within string, err error) {
+	work, err = os.MkdirTemp(path, "work-")
 	if err != nil {
-		return nil, "", "", err
+		return nil, "", "", fmt.Errorf("make a control group: %w", err)
 	}
-	work = made.Name()
-	_ = made.Close()
 	within = filepath.Join(work, programName)
 	watchers := filepath.Join(work, watchersName)
 	if err = begin(work, within, limits); err == nil {
@@ -161,10 +158,13 @@ func limited(path string, limits []setting) (folder *os.File, work, within strin
 		folder, err = os.OpenFile(watchers, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
-		return nil, "", "", fmt.Errorf("make a control group with limits: %w", errors.Join(err, Clear(work)))
+		return nil, "", "", fmt.Errorf("make a control group: %w", errors.Join(err, Clear(work)))
 	}
 	return folder, work, within, nil
 }
+
+// Kill kills every process in the group with the path and below it. They may live for another moment.
+func Kill(path string) error { return write(path, killFile, "1") }
 
 // Enter moves this process, with all its threads, into the group with the path.
 func Enter(path string) error { return write(path, procsFile, "0") }

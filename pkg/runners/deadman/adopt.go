@@ -64,16 +64,20 @@ func Trees() cgroup.Trees {
 var errNoTree = errors.New("this process has no control group of its own for it")
 
 // startGuard starts a guard, and records it before anybody looks for orphans. It returns the path of the program's control
-// group; empty if it has none, since none could be made: a container may forbid it. It is in ours then. Limits must hold
-// before the program begins: if tree has any, within is the group that has them, or the guard is not started.
+// group, and of the group within it for the program alone, which has the limits of tree. Both are empty if none could be made: a
+// container may forbid it. All are in our group then. But the guard is not started if tree has limits, which must hold before the
+// program begins.
 func startGuard(path string, args []string, attributes *os.ProcAttr, tree cgroup.Limits) (g *os.Process, group, within string, err error) {
 	heir.Lock()
 	defer heir.Unlock()
+	free := tree == cgroup.Limits{}
+	g, group, within, err = startApart(path, args, attributes, tree)
 	switch {
-	case tree != cgroup.Limits{}:
-		g, group, within, err = startLimited(path, args, attributes, tree)
-	default:
-		g, group, err = startFree(path, args, attributes)
+	case err != nil && free:
+		group, within = "", ""
+		g, err = os.StartProcess(path, args, attributes)
+	case err != nil:
+		err = &ConfineError{treeName, err}
 	}
 	if err != nil {
 		return nil, "", "", err
@@ -82,39 +86,23 @@ func startGuard(path string, args []string, attributes *os.ProcAttr, tree cgroup
 	return g, group, within, nil
 }
 
-// startLimited starts the guard of a program with limits, beside the group within that has them. heir is locked.
-func startLimited(path string, args []string, attributes *os.ProcAttr, tree cgroup.Limits) (g *os.Process, group, within string, err error) {
+// startApart starts the guard of a program in a control group, beside the group within for the program. heir is locked. After an
+// error it leaves the attributes as they were.
+func startApart(path string, args []string, attributes *os.ProcAttr, tree cgroup.Limits) (g *os.Process, group, within string, err error) {
 	if heir.group == "" {
-		return nil, "", "", &ConfineError{treeName, errNoTree}
+		return nil, "", "", errNoTree
 	}
-	folder, group, within, err := cgroup.Limited(heir.group, tree)
+	folder, group, within, err := cgroup.Work(heir.group, tree)
 	if err != nil {
-		return nil, "", "", &ConfineError{treeName, err}
+		return nil, "", "", err
 	}
 	defer func() { _ = folder.Close() }()
 	attributes.Sys.UseCgroupFD, attributes.Sys.CgroupFD = true, int(folder.Fd()) // #nosec G115 -- a descriptor
-	if g, err = os.StartProcess(path, args, attributes); err != nil {
-		return nil, "", "", &ConfineError{treeName, errors.Join(err, cgroup.Clear(group))}
+	if g, err = os.StartProcess(path, append(args, within), attributes); err != nil {
+		attributes.Sys.UseCgroupFD = false
+		return nil, "", "", errors.Join(err, cgroup.Clear(group))
 	}
 	return g, group, within, nil
-}
-
-// startFree starts the guard of a program without limits of its tree. heir is locked.
-func startFree(path string, args []string, attributes *os.ProcAttr) (g *os.Process, group string, err error) {
-	if heir.group != "" {
-		if folder, err := cgroup.Below(heir.group); err == nil {
-			defer func() { _ = folder.Close() }()
-			group = folder.Name()
-			attributes.Sys.UseCgroupFD, attributes.Sys.CgroupFD = true, int(folder.Fd()) // #nosec G115 -- a descriptor
-		}
-	}
-	g, err = os.StartProcess(path, args, attributes)
-	if err != nil && group != "" {
-		_ = os.Remove(group)
-		group, attributes.Sys.UseCgroupFD = "", false
-		g, err = os.StartProcess(path, args, attributes)
-	}
-	return g, group, err
 }
 
 // waitGuard waits for the end of the guard g, whose process id may belong to another process

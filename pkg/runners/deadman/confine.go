@@ -172,14 +172,17 @@ func (c confined) change() error {
 }
 
 // startConfined starts a program that confines itself first.
-func (s *supervisor) startConfined(j job, files []*os.File) (*os.Process, error) {
+func (s *supervisor) startConfined(j job, files []*os.File, attributes *syscall.SysProcAttr) (*os.Process, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a socket: %w", err)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "socket"), os.NewFile(uintptr(pair[1]), "socket") // #nosec G115 -- descriptors are small numbers
 	defer ours.Close()
-	c := confined{Path: j.Path, Args: j.Args, Env: j.Env, Dir: j.Dir, Supervisor: os.Getpid(), Within: j.Within, Confinement: j.Confinement}
+	c := confined{Path: j.Path, Args: j.Args, Env: j.Env, Dir: j.Dir, Supervisor: os.Getpid(), Confinement: j.Confinement}
+	if j.joins() {
+		c.Within = j.Within
+	}
 	at := len(files)
 	files = append(files[:at:at], theirs)
 	if string(j.Path) == programPath(programFD) {
@@ -187,7 +190,7 @@ func (s *supervisor) startConfined(j job, files []*os.File) (*os.Process, error)
 		c.Path = bytestring(programPath(at + 1))
 	}
 	child, err := os.StartProcess("/proc/self/exe", []string{argConfine, strconv.Itoa(at)}, &os.ProcAttr{
-		Env: []string{"GOTRACEBACK=none"}, Files: files, Sys: s.attributes(),
+		Env: []string{"GOTRACEBACK=none"}, Files: files, Sys: attributes,
 	})
 	_ = theirs.Close()
 	if err != nil {

@@ -58,8 +58,11 @@ var resources = map[Resource]int{
 }
 
 func (c Confinement) empty() bool {
-	return c.User == nil && len(c.Limits) == 0 && c.Tree == cgroup.Limits{}
+	return c.User == nil && len(c.Limits) == 0 && !c.joins()
 }
+
+// joins says whether the program joins its control group late, since that has limits, and is not born in it.
+func (c Confinement) joins() bool { return c.Tree != cgroup.Limits{} }
 
 func (c Confinement) limits(r Resource) bool {
 	return slices.ContainsFunc(c.Limits, func(l Limit) bool { return l.Resource == r })

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 // later than the supervisor. Each of the two kills everything when the other is gone: the guard
 // inherits what a supervisor leaves, and the kernel tells a supervisor that its guard has ended.
 
-// argGuard is the name under which this executable is a guard. Its argument is the number of the
-// program's descriptors.
+// argGuard is the name under which this executable is a guard. Its arguments are the number of the
+// program's descriptors and, if there is one, the control group of the program alone.
 const argGuard = "primacy-guard"
 
 // Descriptors that a guard has besides those of a supervisor. The program's descriptors follow.
@@ -32,18 +33,19 @@ const (
 const orphaned = unix.SIGUSR1
 
 func init() {
-	if len(os.Args) == 2 && os.Args[0] == argGuard {
+	if len(os.Args) > 1 && os.Args[0] == argGuard {
 		runtime.LockOSThread() // the kernel sends the signal when the thread that started the supervisor ends
-		syscall.Exit(guard(os.Args[1]))
+		syscall.Exit(guard(os.Args[1], os.Args[2:]...))
 	}
 }
 
-func guard(arg string) int {
-	n, err := strconv.Atoi(arg)
+func guard(files string, within ...string) int {
+	n, err := strconv.Atoi(files)
 	if err != nil { // not started by us
 		return 1
 	}
 	s := newSupervisor(lost)
+	s.within = strings.Join(within, "")
 	first, err := readOrder(s.control)
 	if err != nil {
 		return 1

@@ -19,6 +19,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/clock"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
 )
 
 // init makes this process a supervisor, and does not return, if it was started as one. It is an init,
@@ -51,7 +52,9 @@ type supervisor struct {
 
 	// program is the program's process id; 0 once the program is reaped.
 	program int
-	kill    record.Instant
+	// within is the control group of the program alone, with all that it starts; empty for none.
+	within string
+	kill   record.Instant
 	// stopping: we told the program to end. killing: nothing may live any more.
 	stopping, killing bool
 	// told: we reported killing.
@@ -125,7 +128,7 @@ func (s *supervisor) begin(j job) error {
 	if err := CanKill(); err != nil {
 		return err
 	}
-	s.guard, s.kill = j.Guard, j.Kill
+	s.guard, s.kill, s.within = j.Guard, j.Kill, string(j.Within)
 	if s.clock.Now() >= s.kill {
 		return nil
 	}
@@ -139,15 +142,20 @@ func (s *supervisor) begin(j job) error {
 	if err := s.forbid(j.Confinement); err != nil {
 		return err
 	}
-	var child *os.Process
 	var err error
 	if j.Path, err = j.find(); err != nil {
 		return err
 	}
+	var child *os.Process
+	attributes, forget, err := s.attributes(j)
+	if err != nil {
+		return err
+	}
+	defer forget()
 	if j.empty() {
-		child, err = os.StartProcess(string(j.Path), converted[string](j.Args), &os.ProcAttr{Dir: string(j.Dir), Env: converted[string](j.Env), Files: files, Sys: s.attributes()})
+		child, err = os.StartProcess(string(j.Path), converted[string](j.Args), &os.ProcAttr{Dir: string(j.Dir), Env: converted[string](j.Env), Files: files, Sys: attributes})
 	} else {
-		child, err = s.startConfined(j, files)
+		child, err = s.startConfined(j, files, attributes)
 	}
 	if err != nil {
 		return err
@@ -201,8 +209,19 @@ func (s *supervisor) abandoned() bool {
 	return end
 }
 
-func (s *supervisor) attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+// attributes are those of the program. It is born in its control group, unless that has limits: then it joins. Call forget once it is
+// born.
+func (s *supervisor) attributes(j job) (a *syscall.SysProcAttr, forget func(), err error) {
+	a = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if s.within == "" || j.joins() {
+		return a, func() {}, nil
+	}
+	group, err := os.OpenFile(s.within, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open its control group: %w", err)
+	}
+	a.UseCgroupFD, a.CgroupFD = true, int(group.Fd()) // #nosec G115 -- a descriptor
+	return a, func() { _ = group.Close() }, nil
 }
 
 // forbid takes two rights from this process, and so from the program. One is to gain another user's
@@ -315,13 +334,17 @@ func (s *supervisor) reap() {
 
 // killAll kills our children and their groups. When they die, their own children become ours, and the
 // next call kills those. Only this goroutine reaps, so no process id can mean another process by
-// then.
+// then. It also kills what is left in the program's control group: a process that entered another process namespace may have started
+// some of that, and no longer descends from us.
 func (s *supervisor) killAll() {
 	if !s.told {
 		s.told = true
 		report{what: killing}.tell(s.report)
 	}
 	s.killing = true
+	if s.within != "" {
+		_ = cgroup.Kill(s.within) // we look again, and so does our process if it lives
+	}
 	if s.killUnder() {
 		s.kill = s.clock.Now().Add(lookUnder)
 		return

@@ -294,7 +294,7 @@ func TestItJoinsFirst(t *testing.T) {
 		if err := p.start(program); err != nil {
 			t.Fatal(err)
 		}
-		p.within = within
+		p.within, program.Confinement.Tree = within, cgroup.Limits{Processes: 100}
 		if err := p.begin(program.job(p, clock.Boottime().Now().Add(time.Minute))); err != nil {
 			t.Fatal(err)
 		}

@@ -86,6 +86,9 @@ func newNewcomer(seed uint64) *newcomer {
 		a["sharing"] = one(r, []string{"client-go", "client-go", "istio"})
 		c.steals = a["sharing"] == "istio"
 	}
+	if c.shared && seed%4 == 0 {
+		c.brief, a["foreignWait"] = true, briefly.String()
+	}
 	m := &newcomer{crowd: c, e: newEnvironment(io.Discard)}
 	m.e.configure("m1", a)
 	c.store.cfg = m.e.cfg
@@ -96,6 +99,9 @@ func newNewcomer(seed uint64) *newcomer {
 func (m *newcomer) run(seed uint64) {
 	r := m.Rand
 	delivery := one(r, []string{"prompt", "read", "list"})
+	if m.brief {
+		delivery = "read"
+	}
 	first := max(0, r.IntN(12)-6)
 	for i := range 3 + r.IntN(3+int(seed/500)%12) {
 		m.pass(m.store.now.Add(one(r, []time.Duration{time.Millisecond, time.Second, 3 * time.Second, 7 * time.Second, 16 * time.Second})))

@@ -19,8 +19,11 @@ type crowd struct {
 	actors []*actor
 	// shared: foreign electors are among the actors; steals: they do not always wait.
 	shared, steals bool
-	renewal        record.Renewal // of members' locks
-	past           []written
+	// brief: foreign electors work for a short time after they took the lock, members that claimed it often leave after that, and
+	// there are no strangers.
+	brief   bool
+	renewal record.Renewal // of members' locks
+	past    []written
 	// sessions are the members', by the names of their objects.
 	sessions map[string]Session
 }
@@ -118,7 +121,7 @@ func (c *crowd) atWork(of []*actor) *actor {
 
 // act has somebody do something. It says whether the lock or the sessions changed.
 func (c *crowd) act() bool {
-	if len(c.past) > 0 && c.IntN(3) == 0 {
+	if len(c.past) > 0 && c.IntN(3) == 0 && !c.brief {
 		return c.stranger()
 	}
 	a := one(c.Rand, c.actors)
@@ -151,6 +154,10 @@ func (c *crowd) keep(a *actor) bool {
 		return true
 	case r.ThroughSession():
 		return false
+	case a.claims && f == nil && c.member() == nil && c.brief && c.IntN(2) == 0:
+		c.put(c.made("free", a, arguments{}), a.name+" leaves")
+		a.claims, a.token = false, 0
+		return true
 	case a.claims && f == nil && c.member() == nil && c.IntN(2) == 0:
 		c.begins(a, arguments{"token": c.version(), "transitions": strconv.Itoa(r.Transitions)})
 		return true
@@ -260,8 +267,19 @@ func (c *crowd) poll(a *actor) bool {
 	stolen := c.member() != nil || c.elector() != nil || holder(r) == "m1"
 	w := c.put(c.store.made("foreign", arguments{"by": a.name}), a.name+" holds")
 	w.stolen, a.transitions = stolen, w.record.Transitions
-	a.works = max(works, now.Add(one(c.Rand, []time.Duration{12 * time.Second, 22 * time.Second, 52 * time.Second})))
+	a.works = max(works, now.Add(c.workTime()))
 	return true
+}
+
+// briefly is the shortest time for which a foreign elector works.
+const briefly = 12 * time.Second
+
+// workTime is for how long a foreign elector works after it took the lock.
+func (c *crowd) workTime() time.Duration {
+	if c.brief {
+		return briefly
+	}
+	return one(c.Rand, []time.Duration{briefly, 22 * time.Second, 52 * time.Second})
 }
 
 // stranger has a stranger write the lock. With bootstrap: immediate he never empties or removes it, since members may then lead at once.

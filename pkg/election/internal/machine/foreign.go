@@ -141,8 +141,8 @@ func (s *step) suspect(now suspect) {
 		now.at = s.now
 	}
 	same := func(o suspect) bool { return o.Identity == now.Identity && o.nameless == now.nameless }
-	others := s.lasting()
-	if i := slices.IndexFunc(others, same); i >= 0 {
+	others := s.remembered(now.Duration)
+	if i := slices.IndexFunc(others, same); i >= 0 && s.now < s.stopped(others[i]) {
 		now.at = max(now.at, others[i].at)
 		if now.told { // a claim that is shown late does not undo what we saw since
 			now.Duration, now.told, now.by = max(now.Duration, others[i].Duration), others[i].told, max(now.by, others[i].by)
@@ -169,6 +169,29 @@ func (s *step) asOne(several []suspect) suspect {
 // lasting is a copy of the suspects that may still be at work.
 func (s *step) lasting() []suspect {
 	return slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool { return s.now >= s.stopped(o) })
+}
+
+// remembered is a copy of the suspects that matter to what we are shown now of an elector with this duration. We may be shown it late: a
+// suspect that has stopped by now may have blanked that elector's lock just before that, and the elector may have renewed until then. So we
+// remember a suspect until such an elector has stopped, too. Of one that released we believe that this was its last write.
+func (s *step) remembered(duration time.Duration) []suspect {
+	wait := s.observer().ObserverWait(s.cfg.Foreign.StopsAfter(s.cfg.Timing.LeaseDuration, duration))
+	return slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool {
+		over := s.stopped(o)
+		if !o.released {
+			over = over.Add(wait)
+		}
+		return s.now >= over
+	})
+}
+
+// writtenSince is the earliest instant at which somebody may have written what the stream shows: it has shown a beat of ours before
+// that. It is zero if we do not know.
+func (s *step) writtenSince() record.Instant {
+	if s.cfg.Sight != WithSessions {
+		return 0
+	}
+	return s.cfg.Beat.Sent
 }
 
 // stopped is when a suspect has certainly stopped.
@@ -198,8 +221,11 @@ func (s *step) claimLasts() bool { return s.now < s.claimOver() }
 // claim is the claim that our record carries while suspects may be at work. It names the last of them, with
 // the duration of the slowest, and stays the same until the wait is over.
 func (s *step) claim() *record.Claim {
+	last := s.holderClaim(s.Lock.Record) // if history that came late made us forget it, it has certainly stopped
 	at := slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool { return o.released })
-	last := at[len(at)-1].Claim
+	if len(at) > 0 {
+		last = at[len(at)-1].Claim
+	}
 	for _, o := range at {
 		if s.now < s.stopped(o) {
 			last.Duration = max(last.Duration, o.Duration)
@@ -209,6 +235,11 @@ func (s *step) claim() *record.Claim {
 		last.Duration = max(last.Duration, s.foreign.claimed.Duration)
 	}
 	return &last
+}
+
+// holderClaim is the claim on the lock of the foreign elector that r shows as its holder.
+func (s *step) holderClaim(r *record.Record) record.Claim {
+	return record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)}
 }
 
 // claimOfOurs is the claim that the record must carry while we hold the lock. There is none during a term,
@@ -230,7 +261,7 @@ func (s *step) seeForeign(r, before *record.Record) {
 		s.suspectUnseen(s.now)
 	}
 	s.suspect(suspect{
-		Claim: record.Claim{Identity: r.Holder, Transitions: r.Transitions, Duration: max(foreignDuration(r), s.cfg.Timing.LeaseDuration)},
+		Claim: s.holderClaim(r),
 		at:    s.now.Add(s.observer().ObserverWait(unseen(r))),
 		late:  before == nil && s.wasLate(r.Holder) || before != nil && before.Holder == r.Holder && isLate(before, r),
 	})
@@ -414,13 +445,15 @@ func (s *step) reassert() {
 	}
 }
 
-// foreignReleased notes that the foreign holder, whose record was shown, released with r, so it has stopped. But while another foreign
-// elector may be at work, that elector may have written the release, since it blanks a lock whoever holds it. Then we take none
+// foreignReleased notes that the foreign holder, whose record was shown, released with r, so it has stopped. But another foreign
+// elector that was at work then may have written the release, since it blanks a lock whoever holds it. Then we take none
 // of them to have stopped. Nor has a holder whose renewals failed: client-go ends its work only once the release has returned.
 func (s *step) foreignReleased(shown, r *record.Record) {
-	s.foreigners().suspects = s.lasting()
-	if isLate(shown, r) || s.wasLate(shown.Holder) ||
-		slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity != shown.Holder || o.nameless }) {
+	s.foreigners().suspects = s.remembered(foreignDuration(shown))
+	another := func(o suspect) bool {
+		return (o.Identity != shown.Holder || o.nameless) && s.stopped(o) > s.writtenSince()
+	}
+	if isLate(shown, r) || s.wasLate(shown.Holder) || slices.ContainsFunc(s.foreign.suspects, another) {
 		return
 	}
 	for i := range s.foreign.suspects {

@@ -93,6 +93,9 @@ func (l *Lock) ThroughSession() bool {
 // stranger changed it in between, we renew the record ourselves, which serves all of them.
 func (l *Lock) keptBySession() bool { return l.ThroughSession() && l.Record.ThroughSession() }
 
+// SeenForeign says whether an elector that is not ours has held the lock, or a stranger made its record look so.
+func (l *Lock) SeenForeign() bool { return l.shared }
+
 // Behind says whether the stream has not shown the lock as we know it, or not at all. We take nothing then.
 func (s *State) Behind() bool { return !s.Lock.Seen || s.Lock.Version != s.Lock.streamed }
 

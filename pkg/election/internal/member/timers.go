@@ -102,12 +102,13 @@ func (m *Member) rewake(c *contest) {
 
 // woken does what the contest's timer was set for.
 func (m *Member) woken(c *contest) {
-	if at := c.state.WakesAt(); at != 0 && at <= m.now {
+	switch at := c.state.WakesAt(); {
+	case at != 0 && at <= m.now:
 		m.handle(c, machine.Tick{})
-	} else {
-		if c.inner != nil {
-			m.tendMove(c)
-		}
+	case c.inner != nil: // the host hears of the term from the inner contest, whose health is that of both
+		m.tendMove(c)
+		m.tendAlarm(c)
+	default:
 		m.notice(c)
 	}
 	m.rewake(c)

@@ -3,6 +3,8 @@ package member
 import (
 	"slices"
 	"testing"
+
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 )
 
 // TestLotsDiffer checks that the order of contests due at one instant differs between members, and is always
@@ -25,5 +27,24 @@ func TestLotsDiffer(t *testing.T) {
 	}
 	if slices.Equal(one, other) || slices.IsSorted(one) {
 		t.Errorf("two members have one order: %v, %v", one, other)
+	}
+}
+
+// TestTheHostHearsOfATermFromTheInnerContest checks that the timer of the old lock of a migration tells the host nothing of the term: that
+// depends on both locks.
+func TestTheHostHearsOfATermFromTheInnerContest(t *testing.T) {
+	m, inner := migrating()
+	outer := inner.outer
+	inner.election.Ranges = &Ranges{told: &Range{}}
+	outer.alarm = &alarm{at: m.now, report: machine.Report{Kind: machine.Divided}}
+	outer.state.Role = machine.Leading
+	m.woken(outer)
+	if outer.alarm != nil {
+		t.Error("its own alarm waits")
+	}
+	for _, e := range m.out.list {
+		if within, is := e.(Within); is {
+			t.Errorf("the host hears %+v", within)
+		}
 	}
 }

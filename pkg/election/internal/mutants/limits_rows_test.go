@@ -33,9 +33,23 @@ var limitsRows = []row{
 	{
 		name: "limits/weaker-start", rule: "a program whose limits cannot be set does not start",
 		file: "pkg/runners/deadman/adopt.go",
-		old:  "	case tree != cgroup.Limits{}:\n",
-		new:  "	case tree != cgroup.Limits{} && heir.group == \".\":\n",
+		old:  "	case err != nil && free:\n",
+		new:  "	case err != nil && (free || heir.group != \".\"):\n",
 		pkg:  "pkg/runners/deadman", test: "TestNoWeakerLimits",
+	},
+	{
+		name: "limits/the-group-lives-on", rule: "dead-by-the-deadline: what lives in a program's control group ends by the deadline, also if the member is frozen",
+		file: "pkg/runners/deadman/supervisor.go",
+		old:  "	if s.within != \"\" {\n		_ = cgroup.Kill(s.within)",
+		new:  "	if false {\n		_ = cgroup.Kill(s.within)",
+		pkg:  "pkg/runners/deadman", test: "TestTheGroupEndsWithoutUs",
+	},
+	{
+		name: "limits/the-guard-does-not-know-the-group", rule: "dead-by-the-deadline: the guard kills what lives in the group if the supervisor does not",
+		file: "pkg/runners/deadman/guard.go",
+		old:  "	s.within = strings.Join(within, \"\")\n",
+		new:  "	_ = strings.Join(within, \"\")\n",
+		pkg:  "pkg/runners/deadman", test: "TestTheGroupEndsWithoutUs",
 	},
 	{
 		name: "limits/silence", rule: "limits that do not hold for the tree are told",

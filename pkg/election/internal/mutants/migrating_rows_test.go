@@ -37,4 +37,11 @@ var migratingRows = []row{
 		new:  "	return false && isLease && otherIs && where == there\n",
 		pkg:  "pkg/election/ctrl", test: "TestMistakesInMigrateFrom",
 	},
+	{
+		name: "migrating/old-lock-tells-the-host", rule: "the host hears of a migrating term what holds for both locks",
+		file: "pkg/election/internal/member/timers.go",
+		old:  "		m.tendMove(c)\n		m.tendAlarm(c)\n",
+		new:  "		m.tendMove(c)\n		m.notice(c)\n",
+		pkg:  "pkg/election/internal/member", test: "TestTheHostHearsOfATermFromTheInnerContest",
+	},
 }

@@ -111,18 +111,28 @@ const calmTerms = 6
 // termsInCalm is calmTerms, or more if a nominee may need longer to answer than the others wait for it: such a nominee is
 // tried again, at doubling intervals. So is one that could not write the lock. It is also more for an election with ranges if
 // members have different timings: they do not agree on how long a fallen member stays on probation. One moves the lock to that
-// member, but must wait until its range is over, and by then another one may take the expired lock.
+// member, but must wait until its range is over, and by then another one may take the expired lock. And it is more if a stranger wrote
+// the name of an elector that is not ours: whoever saw it waits long for such electors where others do not.
 func (w *world) termsInCalm(e int) int {
 	patience, slow, alike := w.timing.NominateDelay, time.Duration(0), true
 	for _, h := range w.hosts {
 		t := h.settings(e).Timing
 		patience, slow = min(patience, t.NominateDelay), max(slow, h.link.most)
-		alike = alike && (!w.locks[e].ranged || t.StandDown == w.hosts[0].settings(e).Timing.StandDown)
+		alike = alike && !h.seenForeign(e) && (!w.locks[e].ranged || t.StandDown == w.hosts[0].settings(e).Timing.StandDown)
 	}
 	if alike && !w.denials.lately(e) && 2*slow+2*time.Millisecond < patience { // the event and the write
 		return calmTerms
 	}
 	return calmTerms * len(w.hosts)
+}
+
+// seenForeign says whether the member has seen the name of an elector that is not ours in the election's lock.
+func (h *host) seenForeign(e int) bool {
+	if h.proc == nil || h.proc.inc == nil || h.proc.inc.contests[e] == nil {
+		return false
+	}
+	state := h.proc.inc.contests[e].state()
+	return state != nil && state.Lock.SeenForeign()
 }
 
 // alike says whether every living member takes part in the election, and can. If one that takes no part outranks

@@ -86,7 +86,7 @@ func strangerIn(t *testing.T, group string) int {
 }
 
 // TestTheGroupEndsWithoutUs checks that what lives in a program's control group ends by the program's instant although this process does
-// nothing, as if it were frozen: its supervisor kills that, and its guard, if the supervisor is frozen, too.
+// nothing, as if it were frozen: its supervisor kills that although the guard is frozen, too, and the guard if the supervisor is gone.
 func TestTheGroupEndsWithoutUs(t *testing.T) {
 	divided(t)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -94,9 +94,9 @@ func TestTheGroupEndsWithoutUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	for what, freeze := range map[string]func(*Process) error{
+	for what, strike := range map[string]func(*Process) error{
 		"the supervisor": func(p *Process) error { return unix.Kill(p.Guard(), unix.SIGSTOP) },
-		"the guard":      func(p *Process) error { return unix.Kill(p.Supervisor(), unix.SIGSTOP) },
+		"the guard":      func(p *Process) error { return unix.Kill(p.Supervisor(), unix.SIGKILL) },
 	} {
 		for _, c := range []Confinement{{}, {Limits: []Limit{{OpenFiles, 64, 64}}}} {
 			program := Program{Path: "/bin/sleep", Args: []string{"sleep", "300"}, Files: []*os.File{null, null, null}, Confinement: c}
@@ -108,19 +108,20 @@ func TestTheGroupEndsWithoutUs(t *testing.T) {
 				t.Fatal(err)
 			}
 			stranger := strangerIn(t, p.within)
-			if err := freeze(p); err != nil {
+			if err := strike(p); err != nil {
 				t.Fatal(err)
 			}
 			patience, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			for alive(stranger) && clock.Wait(patience, time.Millisecond) {
 			}
 			cancel()
-			if alive(stranger) {
-				t.Errorf("%s leaves a process alive in the group; %+v", what, c)
-			}
+			lives := alive(stranger)
 			_ = unix.Kill(p.Guard(), unix.SIGCONT)
 			p.following.Go(p.follow)
 			p.Wait()
+			if lives {
+				t.Fatalf("%s leaves a process alive in the group; %+v", what, c)
+			}
 		}
 	}
 }

@@ -48,8 +48,8 @@ func ChildrenOf(pid int) ([]int, error) {
 	return all, nil
 }
 
-// seeProcesses returns an error if we cannot list our living children.
-func seeProcesses() error {
+// SeeProcesses returns an error if this process cannot list its living children.
+func SeeProcesses() error {
 	self, err := os.Readlink("/proc/self")
 	if err != nil {
 		return fmt.Errorf("%w (without /proc nobody can tell what lives: mount it)", err)

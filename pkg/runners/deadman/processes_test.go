@@ -81,7 +81,7 @@ func TestEmptySeesTheLivingOnly(t *testing.T) {
 }
 
 func TestSeeProcesses(t *testing.T) {
-	if err := seeProcesses(); err != nil {
+	if err := SeeProcesses(); err != nil {
 		t.Error(err)
 	}
 	if empty(syscall.Getpgrp()) {

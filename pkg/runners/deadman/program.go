@@ -49,7 +49,7 @@ var ErrStopped = errors.New("it was stopped before it could be started")
 // second, and within half of the time that is left until the stop's By (election.StopOf). If the
 // program has started by then, it goes on.
 func Start(ctx context.Context, p Program, kill record.Instant) (*Process, error) {
-	if err := seeProcesses(); err != nil {
+	if err := SeeProcesses(); err != nil {
 		return nil, err
 	}
 	process := newProcess()

@@ -10,11 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -185,20 +185,35 @@ func (d *Dead) InOrder() bool { return d.status.Exited() && d.status.ExitStatus(
 
 // Exit ends this process as the member ended, for whoever started it: with its exit status, or by the signal that
 // killed it. It does not return, and waits until nothing is left of the member, or ctx ends: what outlives us,
-// nobody kills.
+// nobody kills. So it kills what this process itself has started, and all that is left in the member's control group.
 func (d *Dead) Exit(ctx context.Context) {
-	if d.Proved(ctx) == nil && d.group != nil {
+	switch proved := d.Proved(ctx) == nil; {
+	case d.group == nil:
+	case proved:
 		_ = d.group.Remove() // otherwise the next parent here does it
+	default:
+		_ = d.group.Kill()
 	}
+	_ = deadman.KillBelow(deadman.AllButGuards)
 	if d.status.Signaled() {
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // there is nothing to see in us
-		signal.Reset()
+		takeDefault(d.status.Signal())
 		_ = unix.Kill(os.Getpid(), d.status.Signal())
 		time.Sleep(exitTime) // a signal takes a moment, and does nothing to the first process of a container
 		syscall.Exit(128 + int(d.status.Signal()))
 	}
 	syscall.Exit(d.status.ExitStatus()) // os.Exit would wait a second for the race detector
 }
+
+// takeDefault gives a signal the kernel's default: Go never does that for the signals by which it prints stacks.
+func takeDefault(s syscall.Signal) {
+	// It is of the size of the kernel's struct, or larger. Zeros are SIG_DFL without flags.
+	var action [4]uint64
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, maskBytes, 0, 0) // #nosec G103 -- the kernel reads it
+}
+
+// maskBytes is the size of the kernel's set of signals.
+const maskBytes = 8
 
 // exitTime is how long a signal to ourselves may take.
 const exitTime = 100 * time.Millisecond

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -62,6 +63,9 @@ func run(role string) int {
 		defer cancel()
 		if role != "forsakes" { // its parent asks for no proof
 			mourn(ctx, d)
+		}
+		if role == "lingers" {
+			linger(ctx, d)
 		}
 		d.Exit(ctx)
 	}
@@ -131,10 +135,30 @@ func mourn(ctx context.Context, d *parent.Dead) {
 	write("note", d.Note("where"))
 }
 
+// linger starts a process that hangs, as a program for credentials may, and waits until somebody asks for an end.
+func linger(ctx context.Context, d *parent.Dead) {
+	hangs := exec.Command("/bin/sleep", "1000")
+	hangs.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no key reaches it
+	err := hangs.Start()
+	if err != nil {
+		panic(err)
+	}
+	write("hired", hangs.Process.Pid)
+	select {
+	case <-d.Hurried():
+		write("hurried", true)
+	case <-ctx.Done():
+	}
+}
+
 // roles are what members do.
 var roles = map[string]func(*parent.Line) int{
 	"exits": func(*parent.Line) int { return 7 },
 	"alone": func(*parent.Line) int { return 0 },
+	"aborts": func(*parent.Line) int {
+		debug.SetTraceback("crash")
+		panic("planted")
+	},
 	"panics": func(*parent.Line) int {
 		panic("planted")
 	},
@@ -149,9 +173,10 @@ var roles = map[string]func(*parent.Line) int{
 		die()
 		return 0
 	},
-	"waits":  waits,
-	"strays": waits,
-	"begets": begets,
+	"waits":   waits,
+	"lingers": waits,
+	"strays":  waits,
+	"begets":  begets,
 	"crowds": func(*parent.Line) int {
 		for range 2 * fewFiles {
 			// A plain fork and exec: the member's own handle of each child would need a descriptor.

@@ -32,8 +32,9 @@ type start struct {
 	Descriptor int
 	// Parent is the parent's process id.
 	Parent int
-	// Cgroup is the member's control group, if it has one for itself.
-	Cgroup string `json:",omitempty"`
+	// Cgroup is the member's control group, if it has one for itself, and Mode says whether it must.
+	Cgroup string      `json:",omitempty"`
+	Mode   cgroup.Mode `json:",omitempty"`
 	// Trees says which limits programs may have together with all that they start.
 	Trees cgroup.Trees
 	// Left are the sessions of members that died with their parents, and of which nothing is left.
@@ -86,6 +87,9 @@ func Start(o Options) (*Line, error) {
 	case part.line != nil:
 		return part.line, nil
 	}
+	if err := deadman.SeeProcesses(); err != nil { // nobody could kill what a dead member leaves
+		return nil, err
+	}
 	switch children, err := deadman.Children(); {
 	case err != nil:
 		return nil, err
@@ -116,7 +120,7 @@ const executable = "/proc/self/exe"
 // watchOver starts the member, and returns when it has died. It is the parent's whole life until then.
 func watchOver(mode cgroup.Mode) (d *Dead, err error) {
 	group, left, err := cgroup.Divide(mode)
-	s := start{Parent: os.Getpid(), Left: sessionsIn(left.Notes), LivesOn: left.LivesOn}
+	s := start{Parent: os.Getpid(), Mode: mode, Left: sessionsIn(left.Notes), LivesOn: left.LivesOn}
 	switch {
 	case err != nil && mode == cgroup.Always:
 		return nil, err
@@ -179,8 +183,11 @@ func takeLine(text string) (*Line, error) {
 	}
 	unix.CloseOnExec(s.Descriptor)
 	if s.Cgroup != "" {
-		if err := cgroup.Join(cgroup.MemberOf(s.Cgroup)); err != nil {
-			return nil, err
+		switch err := cgroup.Join(cgroup.MemberOf(s.Cgroup)); {
+		case err != nil && s.Mode == cgroup.Always:
+			return nil, fmt.Errorf("%w: %w", cgroup.ErrIndivisible, err)
+		case err != nil: // its parent may have died meanwhile, which only the line tells
+			s.Cgroup, s.Trees = "", cgroup.Trees{Why: err.Error()}
 		}
 	}
 	deadman.Within(s.Cgroup, s.Trees)

@@ -172,7 +172,7 @@ func (p *program) member() int {
 
 // TestTheMembersEnd checks that a parent ends as its member did, and is the process that was started.
 func TestTheMembersEnd(t *testing.T) {
-	for role, want := range map[string]int{"exits": 7, "panics": 2, "tells": -int(unix.SIGKILL)} {
+	for role, want := range map[string]int{"exits": 7, "panics": 2, "aborts": -int(unix.SIGABRT), "tells": -int(unix.SIGKILL)} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, role).start()
@@ -292,6 +292,33 @@ func TestATerminalsSignalComesOnce(t *testing.T) {
 	}
 	if got := p.status(); got != 0 {
 		t.Errorf("exit status %d", got)
+	}
+}
+
+// TestAKeyHurriesAParent checks that a key on the terminal counts once the member is dead, since nobody else gets its signal; and that
+// what the parent itself has started does not outlive it.
+func TestAKeyHurriesAParent(t *testing.T) {
+	p := newProgram(t, "lingers")
+	terminal, theirs := openTerminal(t)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs, theirs, theirs
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	p.start()
+	_ = theirs.Close()
+	p.await("ready", "")
+	if err := unix.Kill(p.member(), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	hired := newJudge(t, number(t, p.anything("hired")))
+	if _, err := terminal.Write([]byte{3}); err != nil { // Ctrl-C
+		t.Fatal(err)
+	}
+	p.await("hurried", "true")
+	if got := p.status(); got != -int(unix.SIGKILL) {
+		t.Errorf("exit status %d", got)
+	}
+	if !p.within(5*time.Second, func() bool { return len(hired.alive()) == 0 }) {
+		t.Error("what the parent had started lives on")
+		hired.kill(hired.alive())
 	}
 }
 

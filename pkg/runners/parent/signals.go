@@ -63,7 +63,7 @@ func (d *Dead) passOn(c clock.Clock, signals <-chan os.Signal) {
 			}
 			// Nobody can tell who sent a signal. While we are in the foreground, take the terminal for the sender: a
 			// member that gets a signal twice may end at once, without releasing its locks.
-			if slices.Contains(fromTerminals, s) && foreground() {
+			if slices.Contains(fromTerminals, s) && !d.isDead() && foreground() {
 				break
 			}
 			d.signal(s.(syscall.Signal))

@@ -3,8 +3,11 @@
 package parent
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -14,6 +17,8 @@ import (
 
 	"github.com/primacy-dev/primacy/internal/clocktest"
 	"github.com/primacy-dev/primacy/pkg/election/record"
+	"github.com/primacy-dev/primacy/pkg/runners/cgroup"
+	"github.com/primacy-dev/primacy/pkg/runners/deadman"
 )
 
 // TestDemand checks after which signals a member must end at once.
@@ -96,5 +101,33 @@ func TestAMemberThatHangsIsKilled(t *testing.T) {
 				t.Errorf("ended by %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// TestAMemberThatCannotJoinItsGroup checks that a member without its control group has its line all the same, by which it hears of
+// its parent's end, and that it does not start if it must have the group.
+func TestAMemberThatCannotJoinItsGroup(t *testing.T) {
+	defer deadman.Within("", deadman.Trees())
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(ends[0])
+	for _, mode := range []cgroup.Mode{cgroup.Always, cgroup.Auto} {
+		text, err := json.Marshal(start{Descriptor: ends[1], Parent: -1, Cgroup: filepath.Join(t.TempDir(), "absent"), Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := takeLine(string(text))
+		switch {
+		case mode == cgroup.Always:
+			if !errors.Is(err, cgroup.ErrIndivisible) {
+				t.Errorf("always: %v", err)
+			}
+		case err != nil || line.Cgroup != "" || deadman.Trees().Why == "":
+			t.Errorf("line %+v, %v; trees %+v", line, err, deadman.Trees())
+		default:
+			_ = line.file.Close()
+		}
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/lock"
@@ -133,6 +134,17 @@ func (d *denials) strike(q *request) fate {
 func (d *denials) blocksElection(h *host, e int) bool {
 	l := h.w.locks[e]
 	return d.blocks(h, l.own.Name) || l.moves() && d.blocks(h, l.old.Name)
+}
+
+// blocksSession says whether the host cannot update its session, but leads. While it leads by its records it keeps that session, and
+// takes no other lock.
+func (d *denials) blocksSession(h *host) bool {
+	if !d.ofSessions() || h.proc.inc == nil {
+		return false
+	}
+	i := h.proc.inc
+	return d.blocks(h, d.w.judge.members[i.identity].sessionUID) &&
+		slices.ContainsFunc(i.contests, func(m *contest) bool { return m != nil && m.leads() })
 }
 
 // lately says whether a host could not write a lock of the election, or some session, until calm, or cannot do so yet.

@@ -221,7 +221,7 @@ func (j *judge) look() {
 // failed lately. A member with failed runners may leave the lock alone for a while.
 func (w *world) anyMember(e int) bool {
 	for _, h := range w.hosts {
-		if h.proc == nil || h.proc.leaving || !h.takesPart[e] || w.denials.blocksElection(h, e) {
+		if h.proc == nil || h.proc.leaving || !h.takesPart[e] || w.denials.blocksElection(h, e) || w.denials.blocksSession(h) {
 			continue
 		}
 		if m := h.proc.inc.contests[e]; m == nil || m.state() == nil || m.state().Standing(m.i.now()) {

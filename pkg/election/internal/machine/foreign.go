@@ -185,15 +185,6 @@ func (s *step) remembered(duration time.Duration) []suspect {
 	})
 }
 
-// writtenSince is the earliest instant at which somebody may have written what the stream shows: it has shown a beat of ours before
-// that. It is zero if we do not know.
-func (s *step) writtenSince() record.Instant {
-	if s.cfg.Sight != WithSessions {
-		return 0
-	}
-	return s.cfg.Beat.Sent
-}
-
 // stopped is when a suspect has certainly stopped.
 func (s *step) stopped(o suspect) record.Instant {
 	return o.at.Add(s.observer().ObserverWait(s.cfg.Foreign.StopsAfter(s.cfg.Timing.LeaseDuration, o.Duration)))
@@ -443,27 +434,6 @@ func (s *step) reassert() {
 	if !s.waits(s.writableAt()) {
 		s.put(Renew, s.held(s.Term.Token))
 	}
-}
-
-// foreignReleased notes that the foreign holder, whose record was shown, released with r, so it has stopped. But another foreign
-// elector that was at work then may have written the release, since it blanks a lock whoever holds it. Then we take none
-// of them to have stopped. Nor has a holder whose renewals failed: client-go ends its work only once the release has returned.
-func (s *step) foreignReleased(shown, r *record.Record) {
-	s.foreigners().suspects = s.remembered(foreignDuration(shown))
-	another := func(o suspect) bool {
-		return (o.Identity != shown.Holder || o.nameless) && s.stopped(o) > s.writtenSince()
-	}
-	if isLate(shown, r) || s.wasLate(shown.Holder) || slices.ContainsFunc(s.foreign.suspects, another) {
-		return
-	}
-	for i := range s.foreign.suspects {
-		s.foreigners().suspects[i].released = true
-	}
-}
-
-// wasLate says whether the last renewal of the foreign elector with this name was late.
-func (s *step) wasLate(name string) bool {
-	return slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity == name && o.late })
 }
 
 // noteOutranked notes since when we have outranked the foreign holder.

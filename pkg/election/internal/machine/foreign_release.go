@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/primacy-dev/primacy/pkg/election/record"
@@ -32,4 +33,34 @@ func (s *step) releasedByForeign(r *record.Record, v record.Version) bool {
 // electors that we know. A renewDeadline is half of it or more, and requests are given up after half of that, or all.
 func isLate(r, next *record.Record) bool {
 	return r.Duration <= foreignMaxDuration && next.Renewed.Sub(r.Renewed) >= r.Duration*2/5
+}
+
+// foreignReleased notes that the foreign holder, whose record was shown, released with r, so it has stopped. But another foreign
+// elector that was at work then may have written the release, since it blanks a lock whoever holds it. Then we take none
+// of them to have stopped. Nor has a holder whose renewals failed: client-go ends its work only once the release has returned.
+func (s *step) foreignReleased(shown, r *record.Record) {
+	s.foreigners().suspects = s.remembered(foreignDuration(shown))
+	another := func(o suspect) bool {
+		return (o.Identity != shown.Holder || o.nameless) && s.stopped(o) > s.writtenSince()
+	}
+	if isLate(shown, r) || s.wasLate(shown.Holder) || slices.ContainsFunc(s.foreign.suspects, another) {
+		return
+	}
+	for i := range s.foreign.suspects {
+		s.foreigners().suspects[i].released = true
+	}
+}
+
+// wasLate says whether the last renewal of the foreign elector with this name was late.
+func (s *step) wasLate(name string) bool {
+	return slices.ContainsFunc(s.foreign.suspects, func(o suspect) bool { return o.Identity == name && o.late })
+}
+
+// writtenSince is the earliest instant at which somebody may have written what the stream shows: it has shown a beat of ours before
+// that. It is zero if we do not know.
+func (s *step) writtenSince() record.Instant {
+	if s.cfg.Sight != WithSessions {
+		return 0
+	}
+	return s.cfg.Beat.Sent
 }

@@ -215,8 +215,8 @@ var deathRows = []row{
 	{
 		name: "death/keys-count-twice", rule: "a member gets a terminal's signal once",
 		file: "pkg/runners/parent/signals.go",
-		old:  "if slices.Contains(fromTerminals, s) && foreground() {",
-		new:  "if slices.Contains(fromTerminals, s) && foreground() && false {",
+		old:  "!d.isDead() && foreground() {",
+		new:  "!d.isDead() && foreground() && false {",
 		pkg:  "pkg/runners/parent", test: "TestATerminalsSignalComesOnce",
 	},
 	{
@@ -341,8 +341,8 @@ var deathRows = []row{
 	{
 		name: "death/goes-first", rule: "proof-not-patience: a parent goes last, whatever went wrong",
 		file: "pkg/runners/parent/dead.go",
-		old:  "	if d.Proved(ctx) == nil && d.group != nil {\n",
-		new:  "	if d.group != nil {\n",
+		old:  "	switch proved := d.Proved(ctx) == nil; {\n",
+		new:  "	switch proved := d.group != nil; {\n",
 		pkg:  "pkg/runners/parent", test: "TestNothingOutlivesTheParent",
 	},
 	{
@@ -491,33 +491,5 @@ var deathRows = []row{
 		old:  "	case why != \"\" && slices.Contains(proofs, record.ProofCgroup):\n",
 		new:  "	case false:\n",
 		pkg:  "cmd/primacy/app", test: "TestCheckGroup",
-	},
-	{
-		name: "death/hired-by-the-parent", rule: "nothing that a parent has started outlives it",
-		file: "pkg/runners/parent/dead.go",
-		old:  "	_ = deadman.KillBelow(deadman.AllButGuards)\n",
-		new:  "",
-		pkg:  "pkg/runners/parent", test: "TestAKeyHurriesAParent",
-	},
-	{
-		name: "death/deaf-to-keys", rule: "a signal from a terminal hurries a parent whose member is dead",
-		file: "pkg/runners/parent/signals.go",
-		old:  " && !d.isDead()",
-		new:  "",
-		pkg:  "pkg/runners/parent", test: "TestAKeyHurriesAParent",
-	},
-	{
-		name: "death/ends-by-another-signal", rule: "a parent ends as its member ended, also by the signals for which Go prints stacks",
-		file: "pkg/runners/parent/dead.go",
-		old:  "		takeDefault(d.status.Signal())\n",
-		new:  "",
-		pkg:  "pkg/runners/parent", test: "TestTheMembersEnd",
-	},
-	{
-		name: "death/no-line-without-the-group", rule: "a member hears of its parent's end whether or not it has a control group",
-		file: "pkg/runners/parent/parent.go",
-		old:  "		case err != nil && s.Mode == cgroup.Always:\n",
-		new:  "		case err != nil:\n			return nil, err\n		case err != nil && s.Mode == cgroup.Always:\n",
-		pkg:  "pkg/runners/parent", test: "TestAMemberThatCannotJoinItsGroup",
 	},
 }

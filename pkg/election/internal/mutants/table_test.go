@@ -22,5 +22,5 @@ type row struct {
 func (r row) edit() mutants.Edit { return mutants.Edit{File: r.file, Old: r.old, New: r.new} }
 
 // table is all rows. Each part of the product has its own file of rows.
-var table = slices.Concat(driverRows, outageRows, reachRows, sessionRows, putBackRows, atWorkRows, deathRows, wordRows, fenceRows, disownedRows, streamRows, foreignRows, steeringRows, operatorsRows,
+var table = slices.Concat(driverRows, outageRows, reachRows, sessionRows, putBackRows, atWorkRows, deathRows, parentRows, wordRows, fenceRows, disownedRows, streamRows, foreignRows, steeringRows, operatorsRows,
 	reloadRows, weatherRows, runnersRows, limitsRows, endpointsRows, sweepRows, absenceRows, placesRows, forcedRows, migratingRows, hostRows, programRows, livenessRows)

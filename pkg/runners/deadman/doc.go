@@ -32,7 +32,8 @@
 //
 // The kernel tells each process its own children, and no mount option of /proc hides those. A
 // process that others start on the program's behalf (a service manager, a container runtime) is
-// outside the tree, and not contained.
+// outside the tree, and not contained. If this process has a control group for itself (Within), each program has one below that,
+// without its supervisor and guard. These two kill all that lives in it, descendants or not.
 //
 // # Goroutines
 //

@@ -104,13 +104,14 @@ func TestTheGroupEndsWithoutUs(t *testing.T) {
 			if err := p.start(program); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.begin(program.job(p, clock.Boottime().Now().Add(2*time.Second))); err != nil {
+			if err := p.begin(program.job(p, clock.Boottime().Now().Add(time.Hour))); err != nil {
 				t.Fatal(err)
 			}
 			stranger := strangerIn(t, p.within)
 			if err := strike(p); err != nil {
 				t.Fatal(err)
 			}
+			p.order(extend, clock.Boottime().Now(), clock.Boottime().Now().Add(time.Second))
 			patience, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			for alive(stranger) && clock.Wait(patience, time.Millisecond) {
 			}

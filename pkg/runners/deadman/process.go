@@ -26,7 +26,7 @@ type Process struct {
 	pid int
 	// group is the path of the program's control group; empty if it has none.
 	group string
-	// within is the group in it of the program alone, which has the limits of its tree; empty if it has none.
+	// within is the group in it of the program alone, with the limits of its tree, if any; empty if there is no such group.
 	within string
 	// control and guardControl carry our orders; report carries the answers of both.
 	control, guardControl, report *os.File

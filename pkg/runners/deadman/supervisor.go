@@ -218,7 +218,7 @@ func (s *supervisor) attributes(j job) (a *syscall.SysProcAttr, forget func(), e
 	}
 	group, err := os.OpenFile(s.within, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open its control group: %w", err)
+		return nil, nil, &ConfineError{"control group", err}
 	}
 	a.UseCgroupFD, a.CgroupFD = true, int(group.Fd()) // #nosec G115 -- a descriptor
 	return a, func() { _ = group.Close() }, nil
@@ -334,17 +334,14 @@ func (s *supervisor) reap() {
 
 // killAll kills our children and their groups. When they die, their own children become ours, and the
 // next call kills those. Only this goroutine reaps, so no process id can mean another process by
-// then. It also kills what is left in the program's control group: a process that entered another process namespace may have started
-// some of that, and no longer descends from us.
+// then.
 func (s *supervisor) killAll() {
 	if !s.told {
 		s.told = true
 		report{what: killing}.tell(s.report)
 	}
 	s.killing = true
-	if s.within != "" {
-		_ = cgroup.Kill(s.within) // we look again, and so does our process if it lives
-	}
+	defer s.killGroup() // last: the kernel may make us wait there
 	if s.killUnder() {
 		s.kill = s.clock.Now().Add(lookUnder)
 		return
@@ -363,6 +360,14 @@ func (s *supervisor) killAll() {
 			_ = unix.Kill(-group, unix.SIGKILL)
 		}
 		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// killGroup kills what is left in the program's control group. What a process has started in another process namespace does not
+// descend from us.
+func (s *supervisor) killGroup() {
+	if s.within != "" {
+		_ = cgroup.Kill(s.within) // we look again, and so does our process if it lives
 	}
 }
 

@@ -357,5 +357,5 @@ func TestNoWeakerLimits(t *testing.T) {
 func TestInAKernelOfItsOwn(t *testing.T) {
 	cgrouptest.Boot(t,
 		"TestMemoryOfATree", "TestProcessesOfATree", "TestALimitOfOne", "TestItJoinsFirst", "TestNoWeakerLimits",
-		"TestNothingInTheGroupOutlivesTheProgram")
+		"TestNothingInTheGroupOutlivesTheProgram", "TestTheGroupEndsWithoutUs")
 }

@@ -42,7 +42,7 @@ type job struct {
 	Kill  record.Instant
 	// Guard is the process id of the supervisor's guard.
 	Guard int
-	// Within is the control group of the program alone, which has the limits of its tree; empty if it has none.
+	// Within is the control group of the program alone, with the limits of its tree, if any; empty if there is no such group.
 	Within bytestring
 	Confinement
 }

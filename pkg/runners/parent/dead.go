@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"sync"
 	"syscall"
@@ -187,16 +188,21 @@ func (d *Dead) InOrder() bool { return d.status.Exited() && d.status.ExitStatus(
 // killed it. It does not return, and waits until nothing is left of the member, or ctx ends: what outlives us,
 // nobody kills. So it kills what this process itself has started, and all that is left in the member's control group.
 func (d *Dead) Exit(ctx context.Context) {
-	switch proved := d.Proved(ctx) == nil; {
+	proved := d.Proved(ctx) == nil
+	for looks := 0; looks < lastLooks && deadman.KillBelow(deadman.AllButGuards); looks++ {
+		time.Sleep(lookAgain)
+	}
+	switch {
 	case d.group == nil:
 	case proved:
 		_ = d.group.Remove() // otherwise the next parent here does it
 	default:
 		_ = d.group.Kill()
 	}
-	_ = deadman.KillBelow(deadman.AllButGuards)
 	if d.status.Signaled() {
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // there is nothing to see in us
+		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)     // nor for a program that the kernel gives cores to
+		signal.Reset()
 		takeDefault(d.status.Signal())
 		_ = unix.Kill(os.Getpid(), d.status.Signal())
 		time.Sleep(exitTime) // a signal takes a moment, and does nothing to the first process of a container
@@ -204,6 +210,9 @@ func (d *Dead) Exit(ctx context.Context) {
 	}
 	syscall.Exit(d.status.ExitStatus()) // os.Exit would wait a second for the race detector
 }
+
+// lastLooks is how often Exit looks for what is left.
+const lastLooks = 50
 
 // takeDefault gives a signal the kernel's default: Go never does that for the signals by which it prints stacks.
 func takeDefault(s syscall.Signal) {

@@ -157,6 +157,7 @@ var roles = map[string]func(*parent.Line) int{
 	"alone": func(*parent.Line) int { return 0 },
 	"aborts": func(*parent.Line) int {
 		debug.SetTraceback("crash")
+		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 		panic("planted")
 	},
 	"panics": func(*parent.Line) int {

@@ -173,7 +173,7 @@ func (s *step) lasting() []suspect {
 
 // remembered is a copy of the suspects that matter to what we are shown now of an elector with this duration. We may be shown it late: a
 // suspect that has stopped by now may have blanked that elector's lock just before that, and the elector may have renewed until then. So we
-// remember a suspect until such an elector has stopped, too. Of one that released we believe that this was its last write.
+// remember a suspect until such an elector has stopped, too. A suspect that released writes nothing more once it has stopped.
 func (s *step) remembered(duration time.Duration) []suspect {
 	wait := s.observer().ObserverWait(s.cfg.Foreign.StopsAfter(s.cfg.Timing.LeaseDuration, duration))
 	return slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool {
@@ -212,7 +212,7 @@ func (s *step) claimLasts() bool { return s.now < s.claimOver() }
 // claim is the claim that our record carries while suspects may be at work. It names the last of them, with
 // the duration of the slowest, and stays the same until the wait is over.
 func (s *step) claim() *record.Claim {
-	last := s.holderClaim(s.Lock.Record) // if history that came late made us forget it, it has certainly stopped
+	last := s.holderClaim(s.Lock.Record) // we may have forgotten it, since history came late; then it has certainly stopped
 	at := slices.DeleteFunc(slices.Clone(s.foreign.suspects), func(o suspect) bool { return o.released })
 	if len(at) > 0 {
 		last = at[len(at)-1].Claim

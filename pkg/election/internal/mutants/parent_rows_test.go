@@ -5,8 +5,8 @@ var parentRows = []row{
 	{
 		name: "parent/hired-by-the-parent", rule: "nothing that a parent has started outlives it",
 		file: "pkg/runners/parent/dead.go",
-		old:  "	_ = deadman.KillBelow(deadman.AllButGuards)\n",
-		new:  "",
+		old:  "looks < lastLooks && deadman",
+		new:  "looks < 0 && deadman",
 		pkg:  "pkg/runners/parent", test: "TestAKeyHurriesAParent",
 	},
 	{

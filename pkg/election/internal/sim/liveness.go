@@ -112,7 +112,7 @@ const calmTerms = 6
 // tried again, at doubling intervals. So is one that could not write the lock. It is also more for an election with ranges if
 // members have different timings: they do not agree on how long a fallen member stays on probation. One moves the lock to that
 // member, but must wait until its range is over, and by then another one may take the expired lock. And it is more if a stranger wrote
-// the name of an elector that is not ours: whoever saw it waits long for such electors where others do not.
+// the name of an elector that is not ours: members that saw it wait long for such electors, and others do not.
 func (w *world) termsInCalm(e int) int {
 	patience, slow, alike := w.timing.NominateDelay, time.Duration(0), true
 	for _, h := range w.hosts {

@@ -75,7 +75,7 @@ func startGuard(path string, args []string, attributes *os.ProcAttr, tree cgroup
 	switch {
 	case err != nil && free:
 		group, within = "", ""
-		g, err = os.StartProcess(path, args, attributes)
+		g, err = os.StartProcess(path, append(args, ""), attributes)
 	case err != nil:
 		err = &ConfineError{treeName, err}
 	}

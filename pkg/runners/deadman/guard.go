@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 // inherits what a supervisor leaves, and the kernel tells a supervisor that its guard has ended.
 
 // argGuard is the name under which this executable is a guard. Its arguments are the number of the
-// program's descriptors and, if there is one, the control group of the program alone.
+// program's descriptors, and the control group of the program alone; empty for none.
 const argGuard = "primacy-guard"
 
 // Descriptors that a guard has besides those of a supervisor. The program's descriptors follow.
@@ -33,19 +32,19 @@ const (
 const orphaned = unix.SIGUSR1
 
 func init() {
-	if len(os.Args) > 1 && os.Args[0] == argGuard {
+	if len(os.Args) == 3 && os.Args[0] == argGuard {
 		runtime.LockOSThread() // the kernel sends the signal when the thread that started the supervisor ends
-		syscall.Exit(guard(os.Args[1], os.Args[2:]...))
+		syscall.Exit(guard(os.Args[1], os.Args[2]))
 	}
 }
 
-func guard(files string, within ...string) int {
+func guard(files, within string) int {
 	n, err := strconv.Atoi(files)
 	if err != nil { // not started by us
 		return 1
 	}
 	s := newSupervisor(lost)
-	s.within = strings.Join(within, "")
+	s.within = within
 	first, err := readOrder(s.control)
 	if err != nil {
 		return 1

@@ -18,13 +18,7 @@ import (
 // TestATerminalsSignalComesOnce checks that the member gets the signal of a key once: the terminal sends it to
 // both processes.
 func TestATerminalsSignalComesOnce(t *testing.T) {
-	p := newProgram(t, "waits")
-	terminal, theirs := openTerminal(t)
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs, theirs, theirs
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	p.start()
-	_ = theirs.Close()
-	p.await("ready", "")
+	p, terminal := onTerminal(t, "waits")
 	got := ""
 	for range 5 {
 		if _, err := terminal.Write([]byte{3}); err != nil { // Ctrl-C
@@ -48,13 +42,7 @@ func TestATerminalsSignalComesOnce(t *testing.T) {
 // TestAKeyHurriesAParent checks that a key on the terminal counts once the member is dead, since nobody else gets its signal; and that
 // what the parent itself has started does not outlive it.
 func TestAKeyHurriesAParent(t *testing.T) {
-	p := newProgram(t, "lingers")
-	terminal, theirs := openTerminal(t)
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs, theirs, theirs
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	p.start()
-	_ = theirs.Close()
-	p.await("ready", "")
+	p, terminal := onTerminal(t, "lingers")
 	if err := unix.Kill(p.member(), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +58,19 @@ func TestAKeyHurriesAParent(t *testing.T) {
 		t.Error("what the parent had started lives on")
 		hired.kill(alive)
 	}
+}
+
+// onTerminal starts a program in the foreground of a terminal, and waits until it is ready.
+func onTerminal(t *testing.T, role string) (p *program, terminal *os.File) {
+	t.Helper()
+	p = newProgram(t, role)
+	terminal, theirs := openTerminal(t)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs, theirs, theirs
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	p.start()
+	_ = theirs.Close()
+	p.await("ready", "")
+	return p, terminal
 }
 
 // openTerminal makes a pseudo-terminal: our side, as a person uses it, and the program's side.

@@ -47,8 +47,8 @@ var limitsRows = []row{
 	{
 		name: "limits/the-guard-does-not-know-the-group", rule: "dead-by-the-deadline: the guard kills what lives in the group if the supervisor does not",
 		file: "pkg/runners/deadman/guard.go",
-		old:  "	s.within = strings.Join(within, \"\")\n",
-		new:  "	_ = strings.Join(within, \"\")\n",
+		old:  "	s.within = within\n",
+		new:  "	_ = within\n",
 		pkg:  "pkg/runners/deadman", test: "TestTheGroupEndsWithoutUs",
 	},
 	{

@@ -92,3 +92,57 @@ func TestAWatchThatFallsSilentBeforeAList(t *testing.T) {
 		g.end(m1)
 	})
 }
+
+// TestAnAdditionApartWhileListsFail adds an election to a store that holds no sessions, while its lists fail. It checks that the member
+// still sees that other elections of that store lost their holder, and takes them, and that the new one is led once lists pass.
+func TestAnAdditionApartWhileListsFail(t *testing.T) {
+	for name, reach := range map[string]func(*memory.Store) lock.Store{
+		"by name": func(s *memory.Store) lock.Store { return byName{s} },
+		"whole":   func(s *memory.Store) lock.Store { return s },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newGroup(t, "a")
+				apart := memory.New(g.clock)
+				add := func(m *member, s *memory.Store, name string) {
+					t.Helper()
+					var err error
+					if m.status[name], err = m.manager.Add(election.Spec{Name: name, Locks: reach(s)}, g.judge.runner(m.name, 1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				m1, m2 := g.join("m1", "stable", stable), g.join("m2", "stable", stable)
+				of1, of2 := apart.Store(), apart.Store()
+				after(20 * time.Second)
+				add(m1, of1, "x")
+				add(m1, of1, "y")
+				after(40 * time.Second)
+				add(m2, of2, "x")
+				after(40 * time.Second)
+				if !m1.status["x"].IsLeader() {
+					t.Fatal("m1 does not lead x")
+				}
+				of2.On(memory.List, memory.Reject(lock.ErrUnknown))
+				add(m2, of2, "y")
+				after(time.Minute)
+				m1.leave(t)
+				after(3 * time.Second)
+				if !m2.status["x"].IsLeader() {
+					t.Error("nobody leads x while lists fail")
+				}
+				if m2.status["y"].IsLeader() {
+					t.Error("y is led, although no list has shown its lock")
+				}
+				of2.Heal()
+				after(time.Minute)
+				if !m2.status["y"].IsLeader() {
+					t.Error("y is not led although lists pass again")
+				}
+				if n := m2.status["x"].Cycle(); n != 1 {
+					t.Errorf("the term of x did not go on: %d terms", n)
+				}
+				g.end(m2)
+			})
+		})
+	}
+}

@@ -42,7 +42,9 @@ type watching struct {
 	ctx   context.Context
 	end   context.CancelFunc
 	relay *relay
-	begin func(context.Context, func(lock.Event)) error
+	begin func(context.Context, []string, func(lock.Event)) error
+	// endTrial ends the trial list under way; nil if there was none.
+	endTrial context.CancelFunc
 }
 
 // watch watches a store on a goroutine that ends with EndWatch, or with the incarnation.
@@ -53,17 +55,17 @@ func (h *host) watch(do member.Watch) {
 		h.own[do.Watch] = true
 	}
 	store := h.m.stores[do.Store.ID]
-	watch := store.Watch
+	watch := func(ctx context.Context, _ []string, deliver func(lock.Event)) error {
+		return store.Watch(ctx, deliver)
+	}
 	if by, is := store.(lock.NameWatcher); is {
-		watch = func(ctx context.Context, deliver func(lock.Event)) error {
-			return by.WatchNames(ctx, do.Names, deliver)
-		}
+		watch = by.WatchNames
 	}
 	r := newRelay(do.Watch, h.post, h.cfg.Clock.Now)
 	h.watches[do.Watch] = watching{ctx: ctx, end: cancel, relay: r, begin: watch}
 	h.helpers.Go(func() {
 		defer cancel()
-		err := watch(ctx, func(e lock.Event) {
+		err := watch(ctx, do.Names, func(e lock.Event) {
 			if e.Kind == lock.Listed && own {
 				h.m.pulse.listed.Store(true)
 			}
@@ -79,11 +81,40 @@ func (h *host) relist(do member.Relist) {
 	if !on {
 		return
 	}
+	list := w.relay.relist
+	if do.Names != nil {
+		list = h.trial(do.Watch, &w)
+	}
 	h.helpers.Go(func() {
-		if err := w.relay.relist(w.ctx, w.begin); err != nil {
+		if err := list(w.ctx, func(ctx context.Context, deliver func(lock.Event)) error {
+			return w.begin(ctx, do.Names, deliver)
+		}); err != nil {
 			w.end() // the next watch fails, too, and says why
 		}
 	})
+}
+
+// trial returns what tells the member whether a list of other names passes, in place of the watch's last trial.
+func (h *host) trial(number uint64, w *watching) func(context.Context, func(context.Context, func(lock.Event)) error) error {
+	if w.endTrial != nil {
+		w.endTrial()
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	w.endTrial = cancel
+	h.watches[number] = *w
+	return func(_ context.Context, watch func(context.Context, func(lock.Event)) error) error {
+		defer cancel()
+		return watch(ctx, func(e lock.Event) {
+			switch e.Kind {
+			case lock.Broken:
+				h.post(member.ListFailed{Watch: number, Err: e.Err})
+			case lock.Listed:
+				cancel()
+				h.post(member.ListPassed{Watch: number})
+			case lock.Listing, lock.Changed, lock.Resumed, lock.Progressed:
+			}
+		})
+	}
 }
 
 // forgetWatches forgets the watches that are over by these inputs.

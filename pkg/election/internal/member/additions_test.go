@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,9 @@ func (n *naming) passes(d time.Duration) {
 // shows has the watch of the names show an event.
 func (n *naming) shows(e lock.Event) { n.watched(n.s, e, n.now) }
 
+// passesTrial tells the member that a list of other names passes than its watch has.
+func (n *naming) passesTrial() { n.take(ListPassed{n.s.watch}) }
+
 // lists has the watch show a list of the store, which has no locks.
 func (n *naming) lists() { n.shows(lock.Event{Kind: lock.Listed, Revision: 5}) }
 
@@ -67,7 +71,7 @@ func (n *naming) wants(t *testing.T, want ...string) {
 					n.ended(n.s, nil)
 				}
 			case Relist:
-				got = append(got, "list anew")
+				got = append(got, strings.TrimSuffix(fmt.Sprint("list anew ", do.Names), " []"))
 			}
 		}
 	}
@@ -93,7 +97,11 @@ func TestTheListUnderWayComesFirst(t *testing.T) {
 		t.Error("the list shows another lock than it was asked for")
 	}
 	n.passes(0)
+	n.wants(t, "list anew [a b c]")
+	n.passesTrial()
 	n.wants(t, "end", "watch [a b c]")
+	n.passesTrial()
+	n.wants(t)
 	n.shows(lock.Event{Kind: lock.Listing})
 	n.lists()
 	n.passes(time.Minute)
@@ -119,6 +127,8 @@ func TestAnElectionAddedBeforeTheListIsAskedFor(t *testing.T) {
 		t.Errorf("a list of other names shows the lock: %+v", b.state.Lock)
 	}
 	n.passes(0)
+	n.wants(t, "list anew [a b]")
+	n.passesTrial()
 	n.wants(t, "end", "watch [a b]")
 }
 
@@ -202,7 +212,68 @@ func TestAStreamThatCannotBeOpenedMakesRoom(t *testing.T) {
 	n.drop(n.s.byLock["b"])
 	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrDenied})
 	n.passes(0)
+	n.wants(t, "list anew [a]")
+	n.passesTrial()
 	n.wants(t, "end", "watch [a]")
+}
+
+// TestAWatchOfNamesGoesOnWhileListsFail checks that the member keeps a watch by name until it knows that a list of other names passes: a
+// watch begun anew shows nothing until its list has come. Names that the member no longer needs do not hold up others.
+func TestAWatchOfNamesGoesOnWhileListsFail(t *testing.T) {
+	n := newNaming()
+	n.adds("a")
+	n.wants(t, "watch [a]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	n.adds("bad")
+	n.wants(t, "list anew [a bad]")
+	fails := func() { n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown}) }
+	fails()
+	n.adds("b") // the next watch has its name, too
+	n.wants(t)
+	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrEnded})
+	n.shows(lock.Event{Kind: lock.Resumed})
+	n.passes(2 * time.Second)
+	n.wants(t)
+	if says := n.says(); !slices.Equal(says.Standing, []string{"b", "bad"}) {
+		t.Errorf("not in good standing for %q", says.Standing)
+	}
+	n.drop(n.s.byLock["bad"])
+	fails()
+	n.passes(0)
+	n.wants(t, "list anew [a b]")
+	n.drop(n.s.byLock["b"])
+	n.drop(n.s.byLock["a"])
+	fails()
+	n.passes(2 * time.Second)
+	n.wants(t, "end", "watch []")
+	n.passes(2 * time.Second)
+	n.adds("c")
+	n.wants(t, "end", "watch [c]")
+}
+
+// TestAWholeWatchGoesOnWhileListsFail checks the same for the watch of a whole store that has no sessions.
+func TestAWholeWatchGoesOnWhileListsFail(t *testing.T) {
+	n := newNaming()
+	n.s = n.streamOf(Store{ID: 2})
+	n.adds("a")
+	n.wants(t, "watch []")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "b", Record: &record.Record{}, Version: record.Version{Revision: 6}}})
+	n.passes(2 * time.Second)
+	n.adds("b")
+	n.wants(t, "list anew")
+	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	if says := n.says(); !slices.Equal(says.Standing, []string{"b"}) {
+		t.Errorf("not in good standing for %q", says.Standing)
+	}
+	n.take(ListSent{Watch: n.s.watch, At: n.now})
+	n.shows(lock.Event{Kind: lock.Listed, Revision: 9})
+	if !n.s.byLock["b"].listed {
+		t.Error("the list does not show what was added")
+	}
 }
 
 // watchingOwn is a member whose watch of the sessions has shown a list, and since then a lock with each of the names.

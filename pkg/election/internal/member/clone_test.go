@@ -30,6 +30,7 @@ var sharedByClones = map[string]string{
 	"contest.alarm":        "replaced",
 	"contest.takenOver":    "does not change",
 	"stream.names":         "replaced",
+	"stream.trial":         "replaced",
 	"stream.view":          "does not change",
 	"Ranges.written":       "replaced",
 	"Ranges.told":          "does not change",
@@ -55,7 +56,7 @@ func everything() *Member {
 	for _, one := range []*contest{outer, c} {
 		m.sendings[one] = []sending{{beat: 1}, {beat: 2}}
 		s := m.streamOf(one.lock.store)
-		s.byLock[one.lock.name], s.denied = one, []string{"x"}
+		s.byLock[one.lock.name], s.denied, s.trial = one, []string{"x"}, []string{"y"}
 		s.absences.listed(1, 1)
 		m.timers.set(one, 5)
 	}

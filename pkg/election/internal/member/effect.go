@@ -42,7 +42,14 @@ type EndWatch struct{ Watch uint64 }
 // Relist: list the store of a watch while the watch goes on. The host tries until a list has passed, the watch lists by itself, or
 // the watch ends. It says ListSent before each attempt, ListFailed after each that fails, and at last shows the list as an event of the
 // watch. Unless the store was restored, the list is no older than what the watch has shown, and the watch shows nothing older after it.
-type Relist struct{ Watch uint64 }
+//
+// A list of other Names than the watch's is only a trial: the host says ListFailed after each attempt that fails, and ListPassed after
+// the first that passes. It ends the trial with the watch, or with the next trial.
+type Relist struct {
+	Watch uint64
+	// Names are the objects to list, if the store is ByName.
+	Names []string
+}
 
 // Start: begin a term, and its work if the election has some. The work must be dead at
 // Deadline, unless the term is extended. The host answers with a Returned when the work is over.

@@ -60,6 +60,9 @@ type ListFailed struct {
 	Err   error
 }
 
+// ListPassed: a list of the names that a Relist asked for has passed.
+type ListPassed struct{ Watch uint64 }
+
 // Answered is the answer to a request: the object that was read, or the Version that was written. Each
 // request gets one answer.
 type Answered struct {
@@ -98,6 +101,7 @@ func (Shown) input()      {}
 func (WatchEnded) input() {}
 func (ListSent) input()   {}
 func (ListFailed) input() {}
+func (ListPassed) input() {}
 func (Answered) input()   {}
 func (Returned) input()   {}
 func (Leave) input()      {}

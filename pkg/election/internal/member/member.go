@@ -284,8 +284,11 @@ func (m *Member) take(in Input) {
 		}
 	case ListFailed:
 		if s := m.watchOf(in.Watch); s != nil && s.relisting {
-			s.unlisted = true
-			m.trouble.noteList(s.store, in.Err)
+			m.listFailed(s, in.Err)
+		}
+	case ListPassed:
+		if s := m.watchOf(in.Watch); s != nil && s.relisting {
+			m.begin(s)
 		}
 	case Answered:
 		m.answered(in)

@@ -37,8 +37,7 @@ const noList = "it does not know yet who holds the lock, since lists of its name
 // addUnlisted adds the elections of whose locks we know nothing yet, since lists fail, as far as there is room: others go first
 // there.
 func (m *Member) addUnlisted(says *record.Member) {
-	s := m.streamOf(Own)
-	if !s.unlisted || m.crowded {
+	if m.crowded || !slices.ContainsFunc(m.streams, func(s *stream) bool { return s.unlisted }) {
 		return
 	}
 	bytes := 0
@@ -46,7 +45,7 @@ func (m *Member) addUnlisted(says *record.Member) {
 		bytes += len(name)
 	}
 	m.contests.each(func(c *contest) {
-		if c.listed || c.lock.store != s.store || m.unready.has(c) || m.lowered.has(c) {
+		if c.listed || !m.streamOf(c.lock.store).unlisted || m.unready.has(c) || m.lowered.has(c) {
 			return
 		}
 		if bytes += len(c.name()); bytes <= maxListed {

@@ -35,6 +35,8 @@ type stream struct {
 	restart bool
 	// relisting: we asked for a list while the watch goes on. unlisted: such a list failed.
 	relisting, unlisted bool
+	// trial are the names of the last such list, if we watch by name.
+	trial []string
 	// listing: the watch's own list has not come yet. begunAt is when we began the watch, or last asked for a list beside it,
 	// and beginAt is when to do either again; zero for never.
 	listing          bool
@@ -112,17 +114,30 @@ func (m *Member) begin(s *stream) {
 	m.out.add(Watch{Watch: s.watch, Store: s.store, Names: slices.Clone(s.names)})
 }
 
-// refresh has a stream list everything again because we want to see more than it shows, and not because it fails. The
-// sessions' watch shows our own beats, by which terms go on. If lists do not pass just now, or take long, a watch begun
-// anew would end these terms. So this watch goes on, and shows the list once that has come.
+// refresh has a stream list everything again because we want to see more than it shows, and not because it fails. If lists do
+// not pass just now, or take long, a watch begun anew would leave us blind: the sessions' watch shows our own beats, by which
+// terms go on, and each watch shows which locks are free. So the watch goes on until a list has come. The watch of a whole store
+// then shows that list. A watch of names cannot have others, so then we begin it anew: lists pass.
 func (m *Member) refresh(s *stream) {
-	if !m.carriesSessions(s) || s.watch == 0 {
+	if s.watch == 0 || s.store.ByName && (s.listing || len(s.byLock) == 0) { // a watch of no names shows no list
 		m.begin(s)
 		return
 	}
 	if s.beginAt = 0; !s.relisting && !s.restart && !s.listing { // after a list under way, late asks for another
 		s.relisting, s.begunAt = true, m.now
-		m.out.add(Relist{s.watch})
+		if s.store.ByName {
+			s.trial = s.wanted()
+		}
+		m.out.add(Relist{s.watch, slices.Clone(s.trial)})
+	}
+}
+
+// listFailed handles the failure of a list that refresh asked for.
+func (m *Member) listFailed(s *stream, err error) {
+	s.unlisted = true
+	m.trouble.noteList(s.store, err)
+	if s.store.ByName && !slices.Equal(s.trial, s.wanted()) { // it may fail because of a name that we no longer need
+		s.relisting, s.beginAt = false, s.begunAt.Add(leastBetweenLists)
 	}
 }
 

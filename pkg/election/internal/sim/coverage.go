@@ -78,6 +78,7 @@ const (
 	ShownLate
 	MissedByList
 	RelistFailed
+	TrialFailed
 	RelistAhead
 	RelistBehind
 	HeldLockDeleted
@@ -153,7 +154,7 @@ var faultNames = [...]string{
 	"mark removed", "made unreadable", "token edited", "holder blanked", "holder renamed", "holder foreign", "duration edited",
 	"transitions edited", "labels edited", "handover edited", "holder and mark blanked", "edit undone",
 	"session relabelled", "session duration edited", "session put back", "beat of a session raised",
-	"committed late", "shown late", "missed by list", "list beside a watch failed", "list ahead of its watch", "list behind its watch", "held lock deleted", "session lost", "session ended", "session buried", "lock that another elector left", "record freed by a proof", "same, once another elector's", "left alone for a lease",
+	"committed late", "shown late", "missed by list", "list beside a watch failed", "trial list failed", "list ahead of its watch", "list behind its watch", "held lock deleted", "session lost", "session ended", "session buried", "lock that another elector left", "record freed by a proof", "same, once another elector's", "left alone for a lease",
 	"handover forced", "word said", "word refused", "word beside another member", "word that is not accepted", "word refuted", "buried on a word", "same, half-dead", "same, alive", "overlap by a false word", "same, by a lock put back unseen", "left to recover", "rejoined", "left",
 	"election added", "election removed", "work orphaned", "killed at deadline", "process ended", "slow to stop", "stopped late",
 	"nominee passed over", "divided preference",

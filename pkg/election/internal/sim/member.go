@@ -192,7 +192,11 @@ func (i *incarnation) perform(effect member.Effect) {
 	case member.EndWatch:
 		i.streamOf(do.Watch).end()
 	case member.Relist:
-		i.streamOf(do.Watch).relist()
+		if s := i.streamOf(do.Watch); do.Names != nil {
+			s.try()
+		} else {
+			s.relist()
+		}
 	case member.Start:
 		if m := i.contestOf(do.ID); m != nil {
 			i.p.h.terms[m.election] = do.Cycle

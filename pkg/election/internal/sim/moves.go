@@ -37,12 +37,10 @@ const (
 	ownOnly
 )
 
-// apart is the store of the locks that are not stored with the sessions.
-var apart = member.Store{ID: 1, ByName: true, Objects: 1}
-
-func storeOf(isApart bool) member.Store {
+// storeOf is the store of a lock. The locks that are not stored with the sessions are watched by name, or all together in some runs.
+func (w *world) storeOf(isApart bool) member.Store {
 	if isApart {
-		return apart
+		return member.Store{ID: 1, ByName: !w.apartWhole, Objects: 1}
 	}
 	return member.Own
 }
@@ -50,6 +48,7 @@ func storeOf(isApart bool) member.Store {
 // pickLocks decides where the lock of each election is. Only elections of the class Moves move.
 func (w *world) pickLocks(rng *rand.Rand) {
 	w.apart = map[string]bool{}
+	w.apartWhole = rand.New(rand.NewPCG(w.seed, 0x94d049bb133111eb)).IntN(3) == 0
 	for e, name := range w.elections {
 		l := locks{own: lock.Entry{Name: name}, stage: ownOnly}
 		if w.options.Class == Moves {
@@ -172,12 +171,12 @@ func (m *contest) give(s *member.Election) {
 	h, e := m.i.p.h, m.election
 	l := &h.w.locks[e]
 	m.stage = h.stages[e]
-	s.Lock, s.Locks = l.own.Name, storeOf(l.ownApart)
+	s.Lock, s.Locks = l.own.Name, h.w.storeOf(l.ownApart)
 	switch {
 	case m.stage == oldOnly:
-		s.Lock, s.Locks = l.old.Name, storeOf(l.oldApart)
+		s.Lock, s.Locks = l.old.Name, h.w.storeOf(l.oldApart)
 	case m.stage == bothLocks:
-		s.MigrateFrom = &member.LockRef{Lock: l.old.Name, Locks: storeOf(l.oldApart)}
+		s.MigrateFrom = &member.LockRef{Lock: l.old.Name, Locks: h.w.storeOf(l.oldApart)}
 		m.outer = &contest{i: m.i, election: e, name: l.old.Name, id: m.id, stage: m.stage, settings: s.Settings}
 	}
 	m.name = s.Lock

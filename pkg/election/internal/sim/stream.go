@@ -13,9 +13,11 @@ import (
 type stream struct {
 	i     *incarnation
 	watch uint64
-	// apart: the stream shows those of its names that are stored apart; else it shows all other objects.
+	// apart: the stream shows what is stored apart, only its names unless they are nil; else it shows all other objects.
 	apart bool
 	names []string
+	// trials counts the lists of other names that were asked for.
+	trials int
 	// denied is the one of the names that the store denies; empty if it denies none. lists counts the lists.
 	denied  string
 	lists   int
@@ -38,7 +40,7 @@ type stream struct {
 }
 
 func newStream(i *incarnation, w member.Watch) *stream {
-	s := &stream{i: i, watch: w.Watch, apart: w.Store == apart, names: w.Names}
+	s := &stream{i: i, watch: w.Watch, apart: w.Store.ID != member.Own.ID, names: w.Names}
 	s.next = s.pump
 	return s
 }
@@ -47,7 +49,7 @@ func (s *stream) world() *world { return s.i.p.h.w }
 
 // of says whether the stream shows the object.
 func (s *stream) of(e lock.Entry) bool {
-	return s.world().apart[e.Name] == s.apart && (!s.apart || slices.Contains(s.names, e.Name) && e.Name != s.denied)
+	return s.world().apart[e.Name] == s.apart && (s.names == nil || slices.Contains(s.names, e.Name) && e.Name != s.denied)
 }
 
 // kick schedules the next change, which is shown after a latency.
@@ -275,6 +277,34 @@ func (s *stream) relist() {
 				s.inserted()
 			}
 		})
+	})
+}
+
+// try has the member know once a list of other names passes.
+func (s *stream) try() {
+	w := s.world()
+	s.trials++
+	trial := s.trials
+	asks := func(in member.Input) {
+		s.i.p.deliver(fromStream, func() { s.i.p.tell(fromStream, s.i, in) })
+	}
+	if s.listFails(func() {
+		if s.trials == trial {
+			asks(member.ListFailed{Watch: s.watch, Err: lock.ErrUnknown})
+			s.i.p.deliver(fromStream, func() { // once the process has taken in what the stream has said so far
+				if !s.gone() && s.trials == trial {
+					s.try()
+				}
+			})
+		}
+	}) {
+		w.cov.saw(TrialFailed)
+		return
+	}
+	w.after(s.i.p.h.link.latency()+s.back(), func() {
+		if !s.gone() && s.trials == trial {
+			asks(member.ListPassed{Watch: s.watch})
+		}
 	})
 }
 

@@ -47,9 +47,11 @@ type world struct {
 	// electors are the foreign electors. foreign says of each election who shares it, and foreignLease which
 	// duration the foreign electors of an election write.
 	electors []*elector
-	// locks are those of each election. apart has the names of the locks that are not stored with the sessions.
+	// locks are those of each election. apart has the names of the locks that are not stored with the sessions. apartWhole: those are
+	// watched all together, else by name.
 	locks        []locks
 	apart        map[string]bool
+	apartWhole   bool
 	foreign      []machine.Foreigners
 	foreignLease []time.Duration
 	store        store

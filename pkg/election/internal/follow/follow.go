@@ -136,8 +136,10 @@ func (f *follower) attempt(ctx context.Context) (time.Duration, error) {
 	defer cancel(nil)
 	impatient := f.hurry(cancel)
 	stream, err := f.source.Open(ctx, f.at)
-	if !impatient.Stop() && err == nil {
-		stream.Close()
+	if !impatient.Stop() {
+		if err == nil {
+			stream.Close()
+		}
 		err = context.Cause(ctx)
 	}
 	if err != nil {
@@ -179,6 +181,9 @@ func (f *follower) list(ctx context.Context) error {
 		}
 	})
 	impatient.Stop()
+	if err != nil && ctx.Err() == nil && listing.Err() != nil {
+		return context.Cause(listing) // the list says only that it was cancelled
+	}
 	if err != nil {
 		return err
 	}

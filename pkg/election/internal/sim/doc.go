@@ -78,8 +78,8 @@
 //
 // # Moves
 //
-// In the class Moves locks are stored apart from the sessions and watched by name, or stored
-// beside the sessions. Elections have ranges, or move from one lock to another while they run, as
+// In the class Moves locks are stored apart from the sessions or beside them. In some runs the
+// store apart is watched as a whole, in the others by name. Elections have ranges, or move from one lock to another while they run, as
 // docs/moving.md describes: members are given both locks, one member after the other, and then the
 // new lock alone once all use both. Some moves turn back half-way, and some go back when they are
 // done. Wall clocks are up to half a minute off.

@@ -125,6 +125,7 @@ var driverFields = map[string]string{
 	"stream.restart":      "", // a watch ends at once
 	"stream.relisting":    "", // no election is added later
 	"stream.unlisted":     "", // the same
+	"stream.trial":        "", // the same
 	"stream.listing":      "plain",
 	"stream.begunAt":      "see heardOf",
 	"stream.beginAt":      "", // no election is added later

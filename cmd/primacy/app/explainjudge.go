@@ -53,6 +53,8 @@ func (x *explaining) judge() judgement {
 		return x.judgeNone()
 	case x.preferred.NoTakeover && e.State != status.Claiming:
 		return x.judgeWithheld()
+	case x.noneKnows() && e.State != status.Claiming:
+		return x.judgeUnlisted()
 	}
 	switch e.State {
 	case status.Led:
@@ -82,7 +84,7 @@ func (x *explaining) judge() judgement {
 }
 
 // immediate is what makes members take a new lock without a wait.
-var immediate = whatIf{What: "the election has bootstrap: immediate: then members take a new lock at once. It is only for locks that nobody deletes"}
+var immediate = whatIf{What: "bootstrap: immediate would have members take a new lock at once. It is only for locks that nobody deletes"}
 
 // judgeUnknown judges a lock that names no owner.
 func (x *explaining) judgeUnknown() judgement {
@@ -175,6 +177,9 @@ func (x *explaining) lapse() []whatIf {
 		return []whatIf{{What: fmt.Sprintf("%s stops or dies: then nobody leads, since no other member of this election lives", x.holderName())}}
 	}
 	who, next := x.holderName(), oneOf(x.next)
+	if x.noneKnows() {
+		return []whatIf{{What: fmt.Sprintf("%s stops or dies: then nobody leads before lists of the lock's namespace pass again", who)}}
+	}
 	if x.preferred.NoTakeover {
 		return []whatIf{{fmt.Sprintf("%s stops or dies: then nobody leads before the pause ends", who), x.plan.Standstill.Until.Time}}
 	}
@@ -375,6 +380,8 @@ func (x *explaining) why(m status.Member) string {
 		return "It does not lead: it says that it is not ready."
 	case x.standsDown(m):
 		return fmt.Sprintf("It does not lead: its work failed at %s, and it stands down since then.", e.FailedAt(m.Identity).UTC().Format(time.RFC3339))
+	case !x.knows(m):
+		return "It cannot lead: " + record.NoList + "."
 	case m.Lacks[e.Name] != "":
 		return "It does not lead: its work is not ready: " + m.Lacks[e.Name] + "."
 	case !stands(m, e):

@@ -213,6 +213,7 @@ func (x *explaining) successors() []status.Member {
 	default:
 		all = x.notStandingDown(all)
 	}
+	all = x.knowing(all)
 	if x.preferred.State != record.PreferredSet && x.preferred.State != record.PreferredUnset {
 		return all
 	}

@@ -210,6 +210,9 @@ func (m *Member) LongestOfAll() time.Duration {
 // Lack is why the runners of an election are not ready.
 type Lack struct{ Election, Why string }
 
+// NoList is why a member lacks what an election needs whose lock no list has shown it yet.
+const NoList = "it does not know yet who holds the lock, since lists of its namespace fail"
+
 // MostLacks is how many Lacks a session has room for.
 const MostLacks = 16
 

@@ -371,7 +371,7 @@ func TestAnElectionThatIsNotListedIsNoOffer(t *testing.T) {
 	says("b")
 	n.take(ListSent{Watch: n.s.watch, At: n.now})
 	says("b")
-	if got := n.says().Lacks; !slices.Equal(got, []record.Lack{{Election: "b", Why: noList}}) {
+	if got := n.says().Lacks; !slices.Equal(got, []record.Lack{{Election: "b", Why: record.NoList}}) {
 		t.Errorf("lacks %v", got)
 	}
 	n.begin(n.s) // the list of the next watch fails, too

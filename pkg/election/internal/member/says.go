@@ -31,9 +31,6 @@ func (m *Member) says() record.Member {
 	return says
 }
 
-// noList is why a member lacks what an election needs whose lock no list has shown.
-const noList = "it does not know yet who holds the lock, since lists of its namespace fail"
-
 // addUnlisted adds the elections of whose locks we know nothing yet, since lists fail, as far as there is room: others go first
 // there.
 func (m *Member) addUnlisted(says *record.Member) {
@@ -52,7 +49,7 @@ func (m *Member) addUnlisted(says *record.Member) {
 			says.Standing = append(says.Standing, c.name())
 		}
 		if len(says.Lacks) < record.MostLacks {
-			says.Lacks = append(says.Lacks, record.Lack{Election: c.name(), Why: noList})
+			says.Lacks = append(says.Lacks, record.Lack{Election: c.name(), Why: record.NoList})
 		}
 	})
 	slices.Sort(says.Standing)

@@ -296,7 +296,7 @@ var streamRows = []row{
 	{
 		name: "watching/unlisted-without-a-reason", rule: "members say why an election that no list has shown is no offer",
 		file: "pkg/election/internal/member/says.go",
-		old:  "Why: noList",
+		old:  "Why: record.NoList",
 		new:  "Why: \"\"",
 		pkg:  "pkg/election/internal/member", test: "TestAnElectionThatIsNotListedIsNoOffer",
 	},

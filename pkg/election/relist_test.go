@@ -2,6 +2,8 @@ package election_test
 
 import (
 	"context"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -145,4 +147,72 @@ func TestAnAdditionApartWhileListsFail(t *testing.T) {
 			})
 		})
 	}
+}
+
+// fussy is a store whose lists of the name "bad" fail. again has its other watches show their list once more.
+type fussy struct {
+	*memory.Store
+	realm  *memory.Realm
+	again  chan struct{}
+	trials *atomic.Int32
+}
+
+func (s fussy) WatchNames(ctx context.Context, names []string, deliver func(lock.Event)) error {
+	if slices.Contains(names, "bad") {
+		s.trials.Add(1)
+		defer s.trials.Add(-1)
+		deliver(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-s.again:
+			deliver(lock.Event{Kind: lock.Listing})
+			x := s.realm.Read("x")
+			deliver(lock.Event{Kind: lock.Listed, List: []lock.Entry{x}, Revision: x.Version.Revision})
+			deliver(lock.Event{Kind: lock.Resumed})
+		}
+	}()
+	return byName{s.Store}.WatchNames(ctx, names, deliver)
+}
+
+// TestATrialEnds checks that a trial ends for which nobody waits, since the watch has listed by itself.
+func TestATrialEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "a")
+		m1 := g.join("m1", "stable", stable)
+		realm := memory.New(g.clock)
+		apart := fussy{realm.Store(), realm, make(chan struct{}), &atomic.Int32{}}
+		add := func(name string) {
+			t.Helper()
+			if _, err := m1.manager.Add(election.Spec{Name: name, Locks: apart}, g.judge.runner("m1", 1)); err != nil {
+				t.Fatal(err)
+			}
+			after(20 * time.Second)
+		}
+		remove := func(name string) {
+			t.Helper()
+			if err := m1.manager.Remove(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			after(20 * time.Second)
+		}
+		trials := func(want int32) {
+			t.Helper()
+			if got := apart.trials.Load(); got != want {
+				t.Errorf("%d trials are under way, want %d", got, want)
+			}
+		}
+		add("x")
+		add("bad")
+		trials(1)
+		remove("bad")
+		trials(1)
+		apart.again <- struct{}{}
+		after(20 * time.Second)
+		trials(0)
+		g.end(m1)
+	})
 }

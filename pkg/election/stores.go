@@ -117,12 +117,17 @@ func (h *host) trial(number uint64, w *watching) func(context.Context, func(cont
 	}
 }
 
-// forgetWatches forgets the watches that are over by these inputs.
+// forgetWatches forgets the watches that are over by these inputs, and ends the trials of those that have listed by themselves.
 func (h *host) forgetWatches(in []member.Input) {
 	for _, one := range in {
-		if over, is := one.(member.WatchEnded); is {
-			delete(h.watches, over.Watch)
-			delete(h.own, over.Watch)
+		switch one := one.(type) {
+		case member.WatchEnded:
+			delete(h.watches, one.Watch)
+			delete(h.own, one.Watch)
+		case member.Shown:
+			if one.Event.Kind == lock.Listed && h.watches[one.Watch].endTrial != nil {
+				h.watches[one.Watch].endTrial()
+			}
 		}
 	}
 }

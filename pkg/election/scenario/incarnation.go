@@ -112,6 +112,11 @@ func (i *incarnation) perform(effect member.Effect) {
 		delete(i.streams, do.Watch)
 		s.ended, s.open = true, false
 		w.at(w.now, func() { i.do(member.WatchEnded{Watch: do.Watch}) })
+	case member.Relist: // only by names: no election is added later
+		if s := i.streams[do.Watch]; s != nil {
+			s.trials++
+			s.try(s.trials, 1)
+		}
 	case member.Start:
 		i.p.terms[do.ID] = do.Cycle
 		i.works[do.ID] = begin(i, do)

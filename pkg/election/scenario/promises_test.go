@@ -107,6 +107,28 @@ func TestLongOutages(t *testing.T) {
 	})
 }
 
+// TestLongOutagesOfNamedLocks checks the end of an outage with locks that are watched by name and have leases of different lengths, so
+// members give up one lock after the other while their watch is broken.
+func TestLongOutagesOfNamedLocks(t *testing.T) {
+	eachSeed(t, func(t *testing.T, profile string, seed uint64) {
+		s := three(t, profile, Event{Kind: APIAway, At: 10 * time.Second, For: time.Minute})
+		s.Seed, s.For = seed, 4*time.Minute
+		for e := 1; e < len(s.Elections); e++ {
+			one := &s.Elections[e]
+			one.Lock, one.Renewal = Lock{Store: "named", Name: one.Name}, record.RenewalRecord
+			one.Timing.LeaseDuration *= time.Duration(e)
+			one.Timing.RenewInterval *= time.Duration(e)
+		}
+		again := map[string]bool{}
+		for _, m := range play(t, s).Moves {
+			again[m.Election] = again[m.Election] || m.Gap > 0
+		}
+		if len(again) != len(s.Elections) {
+			t.Errorf("seed %d: led again: %v", seed, again)
+		}
+	})
+}
+
 // TestFailOpen checks that an election that fails open goes on for as long as the API is away.
 func TestFailOpen(t *testing.T) {
 	eachSeed(t, func(t *testing.T, profile string, seed uint64) {

@@ -26,6 +26,8 @@ type stream struct {
 	shows bool
 	// breaks counts the failed attempts in a row.
 	breaks int
+	// trials counts the lists of other names that the member asked for.
+	trials int
 }
 
 // The host retries streams at the default pace of package follow.
@@ -88,14 +90,38 @@ func (i *incarnation) cut() {
 // broken schedules another attempt: the first at once, later ones after a growing wait.
 func (s *stream) broken() {
 	s.breaks++
-	wait := time.Duration(0)
-	if s.breaks > 1 {
-		wait = firstRetry << min(s.breaks-2, 10)
-		wait = min(wait, mostRetry)
-		wait -= time.Duration(float64(wait) / 2 * s.i.p.w.rng.Float64())
-	}
+	wait := s.pause(s.breaks)
 	s.i.do(s.event(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}))
 	s.i.p.w.after(wait, s.attempt)
+}
+
+// pause is the wait after that many failures in a row.
+func (s *stream) pause(failures int) time.Duration {
+	if failures == 1 {
+		return 0
+	}
+	wait := min(firstRetry<<min(failures-2, 10), mostRetry)
+	return wait - time.Duration(float64(wait)/2*s.i.p.w.rng.Float64())
+}
+
+// try tells the member once a list of other names passes. The next trial ends this one, and so does the stream's own list.
+func (s *stream) try(trial, attempt int) {
+	if s.ended || s.i.p.inc != s.i || s.trials != trial {
+		return
+	}
+	s.i.p.w.count.Reads++
+	passes := false
+	s.i.course(func() { passes = true }, func() {
+		switch {
+		case s.ended || s.trials != trial:
+		case passes:
+			s.i.do(member.ListPassed{Watch: s.watch})
+		default:
+			wait := s.pause(attempt)
+			s.i.do(member.ListFailed{Watch: s.watch, Err: lock.ErrUnknown})
+			s.i.p.w.after(wait, func() { s.try(trial, attempt+1) })
+		}
+	})
 }
 
 func (s *stream) attempt() {
@@ -144,7 +170,7 @@ func (s *stream) list() {
 			case !s.listed:
 				s.broken()
 			default:
-				s.open, s.cursor = true, cursor
+				s.open, s.cursor, s.trials = true, cursor, s.trials+1
 				s.i.do(s.event(list), s.event(lock.Event{Kind: lock.Resumed, Revision: list.Revision}))
 				s.kick()
 			}

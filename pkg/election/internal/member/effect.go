@@ -43,8 +43,8 @@ type EndWatch struct{ Watch uint64 }
 // the watch ends. It says ListSent before each attempt, ListFailed after each that fails, and at last shows the list as an event of the
 // watch. Unless the store was restored, the list is no older than what the watch has shown, and the watch shows nothing older after it.
 //
-// A list of other Names than the watch's is only a trial: the host says ListFailed after each attempt that fails, and ListPassed after
-// the first that passes. It ends the trial with the watch, or with the next trial.
+// A list of Names is only a trial, whether they pass: the host says ListFailed after each attempt that fails, and ListPassed after the
+// first that passes. It ends the trial with the watch, with the watch's own list, or with the next trial.
 type Relist struct {
 	Watch uint64
 	// Names are the objects to list, if the store is ByName.

@@ -9,7 +9,7 @@ import (
 )
 
 // Input is what a host tells a Member: Elections, Removed, Prefer, Ready, Shown, WatchEnded,
-// ListSent, ListFailed, Answered, Returned or Leave. Once a host has passed an input, nobody writes to what it points to.
+// ListSent, ListFailed, ListPassed, Lags, Answered, Returned or Leave. Once a host has passed an input, nobody writes to what it points to.
 type Input interface{ input() }
 
 // Elections: take part in these.

@@ -31,8 +31,8 @@ func (m *Member) tendReadiness(in Ready) {
 	c.each(func(c *contest) { m.handle(c, machine.Tick{}) })
 }
 
-// unready lists the election while its runner is not ready, as the session does: we judge ourselves by
-// what the others read of us.
+// unready lists the election while its runner is not ready, or while no list has shown a lock of it because lists fail, as the session
+// does: we judge ourselves by what the others read of us.
 func (c *contest) unready() []string {
 	if c.m.crowded {
 		return []string{record.EveryElection}
@@ -41,7 +41,7 @@ func (c *contest) unready() []string {
 	if c.inner != nil {
 		own = c.inner
 	}
-	if !c.m.unready.has(own) {
+	if !c.m.unready.has(own) && !own.unlisted() {
 		return nil
 	}
 	return []string{own.name()}

@@ -3,6 +3,7 @@ package member
 import (
 	"slices"
 
+	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
@@ -31,6 +32,12 @@ func (m *Member) says() record.Member {
 	return says
 }
 
+// unlisted says whether we know nothing yet of a lock of the election, since lists fail. In a migration, c is the contest for the new lock.
+func (c *contest) unlisted() (is bool) {
+	c.each(func(c *contest) { is = is || !c.listed && c.m.streamOf(c.lock.store).unlisted })
+	return is
+}
+
 // addUnlisted adds the elections of whose locks we know nothing yet, since lists fail, as far as there is room: others go first
 // there.
 func (m *Member) addUnlisted(says *record.Member) {
@@ -41,9 +48,9 @@ func (m *Member) addUnlisted(says *record.Member) {
 	for _, name := range says.Standing {
 		bytes += len(name)
 	}
-	m.contests.each(func(c *contest) {
-		if c.listed || !m.streamOf(c.lock.store).unlisted || m.unready.has(c) || m.lowered.has(c) {
-			return
+	for _, c := range m.contests.all {
+		if !c.unlisted() || m.unready.has(c) || m.lowered.has(c) {
+			continue
 		}
 		if bytes += len(c.name()); bytes <= maxListed {
 			says.Standing = append(says.Standing, c.name())
@@ -51,9 +58,18 @@ func (m *Member) addUnlisted(says *record.Member) {
 		if len(says.Lacks) < record.MostLacks {
 			says.Lacks = append(says.Lacks, record.Lack{Election: c.name(), Why: record.NoList})
 		}
-	})
+	}
 	slices.Sort(says.Standing)
 	says.Standing = slices.Compact(says.Standing)
+}
+
+// ticksMoving has elections that move to another lock judge anew whether they stand: each lock's contest looks at both.
+func (m *Member) ticksMoving() {
+	for _, c := range m.contests.all {
+		if c.outer != nil {
+			c.each(func(c *contest) { m.handle(c, machine.Tick{}) })
+		}
+	}
 }
 
 // maxListed bounds each list of elections in a session, in bytes. Each beat carries all of it, to every

@@ -33,7 +33,7 @@ type stream struct {
 	view *machine.View
 	// restart: we ended the watch to begin it anew, with a list.
 	restart bool
-	// relisting: we asked for a list while the watch goes on. unlisted: such a list failed.
+	// relisting: we asked for a list while the watch goes on. unlisted: the last list failed.
 	relisting, unlisted bool
 	// trial are the names of the last such list, if we watch by name.
 	trial []string
@@ -109,7 +109,10 @@ func (m *Member) begin(s *stream) {
 	s.watch, s.restart, s.relisting = m.watches, false, false
 	s.listing, s.begunAt = true, s.heardAt
 	if s.store.ByName {
-		s.names = s.wanted()
+		if s.names = s.wanted(); len(s.names) == 0 { // no list has to come
+			s.unlisted = false
+			m.trouble.noteList(s.store, nil)
+		}
 	}
 	m.out.add(Watch{Watch: s.watch, Store: s.store, Names: slices.Clone(s.names)})
 }
@@ -119,7 +122,10 @@ func (m *Member) begin(s *stream) {
 // terms go on, and each watch shows which locks are free. So the watch goes on until a list has come. The watch of a whole store
 // then shows that list. A watch of names cannot have others, so then we begin it anew: lists pass.
 func (m *Member) refresh(s *stream) {
-	if s.watch == 0 || s.store.ByName && (s.listing || len(s.byLock) == 0) { // a watch of no names shows no list
+	switch {
+	case s.watch == 0,
+		s.store.ByName && (s.listing || len(s.byLock) == 0), // a watch of no names shows no list
+		!s.store.ByName && !m.carriesSessions(s) && s.cut:   // it shows nothing that we could lose, and no list before it is open again
 		m.begin(s)
 		return
 	}
@@ -134,7 +140,7 @@ func (m *Member) refresh(s *stream) {
 
 // listFailed handles the failure of a list that refresh asked for.
 func (m *Member) listFailed(s *stream, err error) {
-	s.unlisted = true
+	m.noList(s)
 	m.trouble.noteList(s.store, err)
 	if s.store.ByName && !slices.Equal(s.trial, s.wanted()) { // it may fail because of a name that we no longer need
 		s.relisting, s.beginAt = false, s.begunAt.Add(leastBetweenLists)
@@ -206,13 +212,33 @@ func (m *Member) tendStream() {
 	m.streamNext = s.heardAt.Add(m.patience(s))
 }
 
+// noList notes that a list of a stream failed.
+func (m *Member) noList(s *stream) {
+	if !s.unlisted {
+		s.unlisted = true
+		m.ticksMoving()
+	}
+}
+
+// relisted notes that a stream shows lists again.
+func (m *Member) relisted(s *stream) {
+	if s.unlisted {
+		s.unlisted = false
+		m.ticksMoving()
+	}
+}
+
 // catchUp begins a stream anew that is behind what we know of a lock: it may be silent, and shows no beats of ours by which
 // tendStream would notice that. A stream that is known to be broken begins anew by itself.
 func (m *Member) catchUp(s *stream, name string) {
 	if s.denies(name) {
 		return // the watch asks for it again
 	}
-	if !m.carriesSessions(s) && s.watch != 0 && !s.listing && !s.cut {
+	switch {
+	case m.carriesSessions(s) || s.watch == 0 || s.listing || s.cut:
+	case s.store.ByName:
+		m.refresh(s) // it may only lag, and while lists fail that is better than nothing
+	default:
 		m.begin(s)
 	}
 }
@@ -282,7 +308,8 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		s.listing = true
 		m.listSent(s, at)
 	case lock.Listed:
-		s.listing, s.relisting, s.unlisted = false, false, false
+		s.listing, s.relisting = false, false
+		defer m.relisted(s)
 		s.cut, s.denied = s.cut || len(e.Denied)+len(s.denied) > 0, e.Denied // what was denied is shown now, or denied still
 		m.trouble.noteWatch(s.store, e.Err)
 		m.trouble.noteList(s.store, nil)
@@ -304,6 +331,9 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		if !errors.Is(e.Err, lock.ErrEnded) {
 			m.trouble.noteWatch(s.store, e.Err)
 		}
+		if s.listing {
+			m.noList(s)
+		}
 		m.broken(s)
 		m.restartForNames(s)
 	case lock.Progressed:
@@ -318,7 +348,7 @@ func (m *Member) listSent(s *stream, at record.Instant) {
 // restartForNames has a watch begin anew that is broken if we want other names by now. It may be broken because of a name that we
 // no longer need.
 func (m *Member) restartForNames(s *stream) {
-	if s.names != nil && !s.restart && s.beginAt == 0 && !slices.Equal(s.names, s.wanted()) {
+	if s.names != nil && m.leaving == "" && !s.restart && s.beginAt == 0 && !slices.Equal(s.names, s.wanted()) {
 		s.beginAt = s.begunAt.Add(leastBetweenLists)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/primacy-dev/primacy/pkg/election/record"
 )
 
-// The class Moves: elections with locks that are stored apart from the sessions and watched by name,
+// The class Moves: elections with locks that are stored apart from the sessions and watched by name, or as a whole,
 // elections with ranges, and elections that move from one lock to another while members live, as
 // docs/moving.md describes. One after the other, all members are given both locks; only then is the first
 // given the new lock alone. Some moves turn back half-way, and some go all the way back. Configurations

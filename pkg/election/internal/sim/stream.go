@@ -354,6 +354,9 @@ func (s *stream) listNow() lock.Event {
 // list starts the stream, or has it start over.
 func (s *stream) list() {
 	w, h := s.world(), s.i.p.h
+	if s.names != nil && len(s.names) == 0 {
+		return // a watch of no names never shows anything
+	}
 	s.begun++
 	s.listing = true
 	s.tell(lock.Event{Kind: lock.Listing})
@@ -376,6 +379,7 @@ func (s *stream) list() {
 				w.cov.saw(MissedByList)
 			}
 			s.cursor, s.listing = cursor, false
+			s.trials++
 			s.tell(list)
 			if restores != w.store.restores {
 				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})

@@ -111,6 +111,7 @@ func TestAnElectionThatIsNotListedIsNoOffer(t *testing.T) {
 	}
 	n.begin(n.s) // the list of the next watch fails, too
 	n.wants(t, "end", "watch []")
+	says("b")
 	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
 	says("b")
 	n.shows(lock.Event{Kind: lock.Listed, Revision: 9})

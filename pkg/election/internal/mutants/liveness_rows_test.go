@@ -47,15 +47,15 @@ var livenessRows = []row{
 	{
 		name: "stream/broken-is-begun-anew", rule: "a watch that is known to be broken goes on by itself",
 		file: "pkg/election/internal/member/watching.go",
-		old:  "!s.listing && !s.cut {",
-		new:  "!s.listing {",
+		old:  "s.listing || s.cut:\n	case s.store.ByName:",
+		new:  "s.listing:\n	case s.store.ByName:",
 		pkg:  "pkg/election/internal/member", test: "TestOnlyASilentWatchIsBegunAnew",
 	},
 	{
 		name: "stream/unlisted-is-begun-anew", rule: "a watch that waits for its list is not begun anew",
 		file: "pkg/election/internal/member/watching.go",
-		old:  "!s.listing && !s.cut {",
-		new:  "!s.cut {",
+		old:  "s.listing || s.cut:\n	case s.store.ByName:",
+		new:  "s.cut:\n	case s.store.ByName:",
 		pkg:  "pkg/election/internal/member", test: "TestOnlyASilentWatchIsBegunAnew",
 	},
 	{

@@ -86,8 +86,8 @@ var streamRows = []row{
 	{
 		name: "watching/broken-stream-goes-on", rule: "the member does not wait for a stream of a name that it no longer needs",
 		file: "pkg/election/internal/member/watching.go",
-		old:  "	if s.names != nil && !s.restart",
-		new:  "	if s.names != nil && s.listing && !s.restart",
+		old:  "	if s.names != nil && m.leaving == \"\" && ",
+		new:  "	if s.names != nil && s.listing && m.leaving == \"\" && ",
 		pkg:  "pkg/election/internal/member", test: "TestAStreamThatCannotBeOpenedMakesRoom",
 	},
 	{

@@ -83,7 +83,7 @@ func (h *host) relist(do member.Relist) {
 	}
 	list := w.relay.relist
 	if do.Names != nil {
-		list = h.trial(do.Watch, &w)
+		list = h.trial(do, &w)
 	}
 	h.helpers.Go(func() {
 		if err := list(w.ctx, func(ctx context.Context, deliver func(lock.Event)) error {
@@ -95,25 +95,29 @@ func (h *host) relist(do member.Relist) {
 }
 
 // trial returns what tells the member whether a list of other names passes, in place of the watch's last trial.
-func (h *host) trial(number uint64, w *watching) func(context.Context, func(context.Context, func(lock.Event)) error) error {
+func (h *host) trial(do member.Relist, w *watching) func(context.Context, func(context.Context, func(lock.Event)) error) error {
 	if w.endTrial != nil {
 		w.endTrial()
 	}
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.endTrial = cancel
-	h.watches[number] = *w
+	h.watches[do.Watch] = *w
 	return func(_ context.Context, watch func(context.Context, func(lock.Event)) error) error {
 		defer cancel()
-		return watch(ctx, func(e lock.Event) {
+		err := watch(ctx, func(e lock.Event) {
 			switch e.Kind {
 			case lock.Broken:
-				h.post(member.ListFailed{Watch: number, Err: e.Err})
+				h.post(member.ListFailed{Watch: do.Watch, Trial: do.Trial, Err: e.Err})
 			case lock.Listed:
 				cancel()
-				h.post(member.ListPassed{Watch: number})
+				h.post(member.ListPassed{Watch: do.Watch, Trial: do.Trial})
 			case lock.Listing, lock.Changed, lock.Resumed, lock.Progressed:
 			}
 		})
+		if ctx.Err() != nil {
+			return nil // we ended it
+		}
+		return err
 	}
 }
 

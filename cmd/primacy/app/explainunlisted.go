@@ -8,7 +8,19 @@ import (
 )
 
 // knows says whether a member does not say that it cannot know yet who holds the lock. Until a list has shown it the lock, it cannot take it.
-func (x *explaining) knows(m status.Member) bool { return m.Lacks[x.election.Name] != record.NoList }
+// A session has room for a few reasons only, so a member that gives that one elsewhere, and none here, may lack it here, too.
+func (x *explaining) knows(m status.Member) bool {
+	why, said := m.Lacks[x.election.Name]
+	if said || len(m.Lacks) < record.MostLacks || stands(m, x.election) || x.standsDown(m) {
+		return why != record.NoList
+	}
+	for _, elsewhere := range m.Lacks {
+		if elsewhere == record.NoList {
+			return false
+		}
+	}
+	return true
+}
 
 // knowing are those of the members that know who holds the lock; all, if none does.
 func (x *explaining) knowing(members []status.Member) []status.Member {
@@ -26,6 +38,6 @@ func (x *explaining) noneKnows() bool {
 // judgeUnlisted judges an election without a leader of which no member knows who holds the lock. Members ask again by themselves.
 func (x *explaining) judgeUnlisted() judgement {
 	return judgement{verdictStuck, "Nobody leads, and no member knows yet who holds the lock, since lists of its namespace fail.",
-		[]whatIf{{What: "lists pass again: members ask for them all the time, and their logs say why they fail (failing; retrying, with the operation list anew)"},
+		[]whatIf{{What: "lists pass again: members ask for them all the time, and their logs say why they fail (failing; retrying, with the operation list anew or watch)"},
 			{What: "a member starts that lists pass for"}}}
 }

@@ -157,7 +157,7 @@ type Member struct {
 	// has shown it yet, because lists fail.
 	// EveryElection alone means more elections than fit into the list.
 	Standing []string
-	// Lacks says why runners are not ready, for some of the elections in Standing. It is for people only: no member
+	// Lacks says why runners are not ready, or that lists fail (NoList), for some of the elections in Standing. It is for people only: no member
 	// goes by it, so Equal does not look at it, and a beat carries what has changed.
 	Lacks []Lack
 	// Lags says why the member does not go by its configuration as it is written; empty if it does. It is for people

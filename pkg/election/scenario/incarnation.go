@@ -114,8 +114,8 @@ func (i *incarnation) perform(effect member.Effect) {
 		w.at(w.now, func() { i.do(member.WatchEnded{Watch: do.Watch}) })
 	case member.Relist: // only by names: no election is added later
 		if s := i.streams[do.Watch]; s != nil {
-			s.trials++
-			s.try(s.trials, 1)
+			s.trial = do.Trial
+			s.try(do.Trial, 1)
 		}
 	case member.Start:
 		i.p.terms[do.ID] = do.Cycle

@@ -26,8 +26,8 @@ type stream struct {
 	shows bool
 	// breaks counts the failed attempts in a row.
 	breaks int
-	// trials counts the lists of other names that the member asked for.
-	trials int
+	// trial is the number of the list of other names under way; zero for none.
+	trial uint64
 }
 
 // The host retries streams at the default pace of package follow.
@@ -105,20 +105,20 @@ func (s *stream) pause(failures int) time.Duration {
 }
 
 // try tells the member once a list of other names passes. The next trial ends this one, and so does the stream's own list.
-func (s *stream) try(trial, attempt int) {
-	if s.ended || s.i.p.inc != s.i || s.trials != trial {
+func (s *stream) try(trial uint64, attempt int) {
+	if s.ended || s.i.p.inc != s.i || s.trial != trial {
 		return
 	}
 	s.i.p.w.count.Reads++
 	passes := false
 	s.i.course(func() { passes = true }, func() {
 		switch {
-		case s.ended || s.trials != trial:
+		case s.ended || s.trial != trial:
 		case passes:
-			s.i.do(member.ListPassed{Watch: s.watch})
+			s.i.do(member.ListPassed{Watch: s.watch, Trial: trial})
 		default:
 			wait := s.pause(attempt)
-			s.i.do(member.ListFailed{Watch: s.watch, Err: lock.ErrUnknown})
+			s.i.do(member.ListFailed{Watch: s.watch, Trial: trial, Err: lock.ErrUnknown})
 			s.i.p.w.after(wait, func() { s.try(trial, attempt+1) })
 		}
 	})
@@ -148,6 +148,9 @@ func (s *stream) attempt() {
 // list begins the stream with a list of everything.
 func (s *stream) list() {
 	w := s.i.p.w
+	if s.names != nil && len(s.names) == 0 {
+		return // a watch of no names never shows anything
+	}
 	w.count.Reads++
 	w.at(w.now, func() {
 		if s.ended || s.i.p.inc != s.i {
@@ -170,7 +173,7 @@ func (s *stream) list() {
 			case !s.listed:
 				s.broken()
 			default:
-				s.open, s.cursor, s.trials = true, cursor, s.trials+1
+				s.open, s.cursor, s.trial = true, cursor, 0
 				s.i.do(s.event(list), s.event(lock.Event{Kind: lock.Resumed, Revision: list.Revision}))
 				s.kick()
 			}

@@ -46,7 +46,7 @@ func (n *naming) passes(d time.Duration) {
 func (n *naming) shows(e lock.Event) { n.watched(n.s, e, n.now) }
 
 // passesTrial tells the member that a list of other names passes than its watch has.
-func (n *naming) passesTrial() { n.take(ListPassed{n.s.watch}) }
+func (n *naming) passesTrial() { n.take(ListPassed{n.s.watch, n.s.trials}) }
 
 // lists has the watch show a list of the store, which has no locks.
 func (n *naming) lists() { n.shows(lock.Event{Kind: lock.Listed, Revision: 5}) }
@@ -232,7 +232,7 @@ func TestAWatchOfNamesGoesOnWhileListsFail(t *testing.T) {
 	n.passes(2 * time.Second)
 	n.adds("bad")
 	n.wants(t, "list anew [a bad]")
-	fails := func() { n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown}) }
+	fails := func() { n.take(ListFailed{Watch: n.s.watch, Trial: n.s.trials, Err: lock.ErrUnknown}) }
 	fails()
 	n.adds("b") // the next watch has its name, too
 	n.wants(t)
@@ -269,7 +269,7 @@ func TestAWholeWatchGoesOnWhileListsFail(t *testing.T) {
 	n.passes(2 * time.Second)
 	n.adds("b")
 	n.wants(t, "list anew")
-	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	n.take(ListFailed{Watch: n.s.watch, Trial: n.s.trials, Err: lock.ErrUnknown})
 	if says := n.says(); !slices.Equal(says.Standing, []string{"b"}) {
 		t.Errorf("not in good standing for %q", says.Standing)
 	}

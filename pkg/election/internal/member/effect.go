@@ -47,8 +47,9 @@ type EndWatch struct{ Watch uint64 }
 // first that passes. It ends the trial with the watch, with the watch's own list, or with the next trial.
 type Relist struct {
 	Watch uint64
-	// Names are the objects to list, if the store is ByName.
+	// Names are the objects to list, if the store is ByName. Then Trial is the number of the trial; else it is zero.
 	Names []string
+	Trial uint64
 }
 
 // Start: begin a term, and its work if the election has some. The work must be dead at

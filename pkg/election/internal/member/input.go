@@ -54,14 +54,14 @@ type ListSent struct {
 	At    record.Instant
 }
 
-// ListFailed: a list that a Relist asked for failed. The host tries again.
+// ListFailed: a list that a Relist asked for failed. The host tries again. Trial is that of the Relist.
 type ListFailed struct {
-	Watch uint64
-	Err   error
+	Watch, Trial uint64
+	Err          error
 }
 
-// ListPassed: a list of the names that a Relist asked for has passed.
-type ListPassed struct{ Watch uint64 }
+// ListPassed: a list of the names that a Relist asked for has passed. Trial is that of the Relist.
+type ListPassed struct{ Watch, Trial uint64 }
 
 // Answered is the answer to a request: the object that was read, or the Version that was written. Each
 // request gets one answer.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/primacy-dev/primacy/pkg/election/internal/machine"
 	"github.com/primacy-dev/primacy/pkg/election/lock"
+	"github.com/primacy-dev/primacy/pkg/election/record"
 	"github.com/primacy-dev/primacy/pkg/priority"
 )
 
@@ -25,6 +26,12 @@ func (m *Member) leave(why machine.Reason) {
 	m.leaving = why
 	m.log.Info(Leaving, zap.String("reason", string(why)))
 	m.giveUpAt, m.unreadyAt = m.now.Add(m.cfg.Timing.LeaseDuration), m.now.Add(stepAside)
+	for _, c := range m.contests.all { // nor must it look like a candidate for these once they are dropped
+		if c.unlisted() && !m.unready.has(c) {
+			m.unready.add(c)
+			m.lacks[c] = record.NoList
+		}
+	}
 	m.contests.each(func(c *contest) { m.resign(c, why) })
 }
 

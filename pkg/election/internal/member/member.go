@@ -283,11 +283,11 @@ func (m *Member) take(in Input) {
 			m.listSent(s, in.At)
 		}
 	case ListFailed:
-		if s := m.watchOf(in.Watch); s != nil && s.relisting {
+		if s := m.watchOf(in.Watch); s != nil && s.relisting && in.Trial == s.trials {
 			m.listFailed(s, in.Err)
 		}
 	case ListPassed:
-		if s := m.watchOf(in.Watch); s != nil && s.relisting {
+		if s := m.watchOf(in.Watch); s != nil && s.relisting && in.Trial == s.trials {
 			m.begin(s)
 		}
 	case Answered:

@@ -83,7 +83,7 @@ func TestASilentWatchWaitsForNoList(t *testing.T) {
 	n.wants(t, "list anew")
 	n.passes(n.patience(n.s))
 	n.wants(t, "end", "watch []")
-	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	n.take(ListFailed{Watch: n.s.watch, Trial: n.s.trials, Err: lock.ErrUnknown})
 	if n.listFails() {
 		t.Error("the list of a watch that is over is told of")
 	}
@@ -102,7 +102,7 @@ func TestAnElectionThatIsNotListedIsNoOffer(t *testing.T) {
 	n.adds("b")
 	n.wants(t, "list anew")
 	says()
-	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	n.take(ListFailed{Watch: n.s.watch, Trial: n.s.trials, Err: lock.ErrUnknown})
 	says("b")
 	n.take(ListSent{Watch: n.s.watch, At: n.now})
 	says("b")
@@ -143,7 +143,7 @@ func TestAMoveToALockThatIsNotListedIsNoOffer(t *testing.T) {
 	}
 	stands(true)
 	n.watched(apart, lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown}, n.now)
-	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	n.take(ListFailed{Watch: n.s.watch, Trial: n.s.trials, Err: lock.ErrUnknown})
 	stands(false)
 	n.take(ListSent{Watch: n.s.watch, At: n.now})
 	n.shows(lock.Event{Kind: lock.Listed, Revision: 9})
@@ -187,6 +187,72 @@ func TestABrokenWholeWatchIsBegunAnew(t *testing.T) {
 	n.passes(2 * time.Second)
 	n.adds("b")
 	n.wants(t, "end", "watch []")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "c", Record: &record.Record{}, Version: record.Version{Revision: 6}}})
+	n.adds("c")
+	n.wants(t, "list anew")
+	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+	n.passes(2 * time.Second)
+	n.wants(t, "end", "watch []")
+}
+
+// TestATrialOfBefore checks that a member does not take the outcome of a trial for that of the next one.
+func TestATrialOfBefore(t *testing.T) {
+	n := newNaming()
+	n.adds("a")
+	n.wants(t, "watch [a]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	n.adds("bad")
+	n.wants(t, "list anew [a bad]")
+	n.drop(n.s.byLock["bad"])
+	n.adds("b")
+	before := n.s.trials
+	n.take(ListFailed{Watch: n.s.watch, Trial: before, Err: lock.ErrUnknown})
+	n.passes(2 * time.Second)
+	n.wants(t, "list anew [a b]")
+	n.take(ListPassed{Watch: n.s.watch, Trial: before})
+	n.wants(t)
+	n.passesTrial()
+	n.wants(t, "end", "watch [a b]")
+}
+
+// TestALeavingMemberStaysNoOffer checks that a member that leaves does not look like a candidate again for an election that it drops, and
+// whose lock no list has shown it.
+func TestALeavingMemberStaysNoOffer(t *testing.T) {
+	n := watchingOwn(t, "b")
+	n.adds("b")
+	n.wants(t, "list anew")
+	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	n.leave(machine.ReasonShutdown)
+	n.settle()
+	if n.s.byLock["b"] != nil {
+		t.Fatal("b is not dropped")
+	}
+	if says := n.says(); !slices.Equal(says.Standing, []string{"b"}) {
+		t.Errorf("not in good standing for %q", says.Standing)
+	}
+}
+
+// TestALateTakeByName checks that a late take does not end a watch by name that shows other locks, too.
+func TestALateTakeByName(t *testing.T) {
+	n := newNaming()
+	n.adds("a", "b")
+	n.wants(t, "watch [a b]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	b := n.s.byLock["b"]
+	n.gone[b.lock] = gone{mayYetTake: true}
+	b.listed = false
+	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{
+		Name: "b", Version: record.Version{UID: "u", Revision: 7},
+		Record: &record.Record{Holder: n.identity, Mark: &record.Mark{Identity: n.identity, Renewal: record.RenewalSession}},
+	}})
+	n.wants(t, "list anew [a b]")
 }
 
 // TestALeavingMemberWantsNoOtherNames checks that a member that leaves does not begin a broken watch anew for the names that remain.
@@ -213,7 +279,7 @@ func TestManyElectionsThatAreNotListed(t *testing.T) {
 		n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: names[i], Record: &record.Record{}, Version: record.Version{Revision: uint64(6 + i)}}})
 	}
 	n.adds(names...)
-	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	n.take(ListFailed{Watch: n.s.watch, Trial: n.s.trials, Err: lock.ErrUnknown})
 	got := n.says()
 	if !got.Ready || n.crowded {
 		t.Errorf("ready: %v, crowded: %v", got.Ready, n.crowded)

@@ -35,8 +35,9 @@ type stream struct {
 	restart bool
 	// relisting: we asked for a list while the watch goes on. unlisted: the last list failed.
 	relisting, unlisted bool
-	// trial are the names of the last such list, if we watch by name.
-	trial []string
+	// trial are the names of the last such list, if we watch by name, and trials counts these lists.
+	trial  []string
+	trials uint64
 	// listing: the watch's own list has not come yet. begunAt is when we began the watch, or last asked for a list beside it,
 	// and beginAt is when to do either again; zero for never.
 	listing          bool
@@ -94,6 +95,10 @@ func (m *Member) watchOf(watch uint64) *stream {
 // carriesSessions says whether the stream is that of the realm's own store.
 func (m *Member) carriesSessions(s *stream) bool { return s.store == Own }
 
+// isWholeApart says whether the stream is that of a whole store without sessions. While such a stream is broken it has nothing to lose,
+// and it would show a list that is made beside it only once it is open again.
+func (m *Member) isWholeApart(s *stream) bool { return !s.store.ByName && !m.carriesSessions(s) }
+
 // begin begins the stream's watch. If there is one already, begin only ends it; ended then begins the new
 // one, which lists everything.
 func (m *Member) begin(s *stream) {
@@ -111,7 +116,7 @@ func (m *Member) begin(s *stream) {
 	if s.store.ByName {
 		if s.names = s.wanted(); len(s.names) == 0 { // no list has to come
 			s.unlisted = false
-			m.trouble.noteList(s.store, nil)
+			m.trouble.forget(lockName{store: s.store})
 		}
 	}
 	m.out.add(Watch{Watch: s.watch, Store: s.store, Names: slices.Clone(s.names)})
@@ -125,16 +130,16 @@ func (m *Member) refresh(s *stream) {
 	switch {
 	case s.watch == 0,
 		s.store.ByName && (s.listing || len(s.byLock) == 0), // a watch of no names shows no list
-		!s.store.ByName && !m.carriesSessions(s) && s.cut:   // it shows nothing that we could lose, and no list before it is open again
+		s.cut && m.isWholeApart(s):
 		m.begin(s)
 		return
 	}
 	if s.beginAt = 0; !s.relisting && !s.restart && !s.listing { // after a list under way, late asks for another
 		s.relisting, s.begunAt = true, m.now
 		if s.store.ByName {
-			s.trial = s.wanted()
+			s.trial, s.trials = s.wanted(), s.trials+1
 		}
-		m.out.add(Relist{s.watch, slices.Clone(s.trial)})
+		m.out.add(Relist{s.watch, slices.Clone(s.trial), s.trials})
 	}
 }
 
@@ -142,7 +147,7 @@ func (m *Member) refresh(s *stream) {
 func (m *Member) listFailed(s *stream, err error) {
 	m.noList(s)
 	m.trouble.noteList(s.store, err)
-	if s.store.ByName && !slices.Equal(s.trial, s.wanted()) { // it may fail because of a name that we no longer need
+	if s.store.ByName && m.leaving == "" && !slices.Equal(s.trial, s.wanted()) { // it may fail because of a name that we no longer need
 		s.relisting, s.beginAt = false, s.begunAt.Add(leastBetweenLists)
 	}
 }
@@ -220,6 +225,16 @@ func (m *Member) noList(s *stream) {
 	}
 }
 
+// listBroken handles a break of a stream that lists, or beside which a list is made.
+func (m *Member) listBroken(s *stream) {
+	switch {
+	case s.listing:
+		m.noList(s)
+	case s.relisting && m.isWholeApart(s):
+		s.relisting, s.beginAt = false, s.begunAt.Add(leastBetweenLists)
+	}
+}
+
 // relisted notes that a stream shows lists again.
 func (m *Member) relisted(s *stream) {
 	if s.unlisted {
@@ -228,7 +243,7 @@ func (m *Member) relisted(s *stream) {
 	}
 }
 
-// catchUp begins a stream anew that is behind what we know of a lock: it may be silent, and shows no beats of ours by which
+// catchUp begins a stream anew, if by name once a list passes, that is behind what we know of a lock: it may be silent, and shows no beats of ours by which
 // tendStream would notice that. A stream that is known to be broken begins anew by itself.
 func (m *Member) catchUp(s *stream, name string) {
 	if s.denies(name) {
@@ -331,10 +346,8 @@ func (m *Member) watched(s *stream, e lock.Event, at record.Instant) {
 		if !errors.Is(e.Err, lock.ErrEnded) {
 			m.trouble.noteWatch(s.store, e.Err)
 		}
-		if s.listing {
-			m.noList(s)
-		}
 		m.broken(s)
+		m.listBroken(s)
 		m.restartForNames(s)
 	case lock.Progressed:
 	}
@@ -440,10 +453,8 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 	case c == nil:
 	case !c.mayHear(s, by):
 		c.state.ShownEarly(e.Record, e.Version, by)
-		// A late take of ours keeps the lock, and only a list lets us release it. So we begin the watch anew: if lists fail, our beats do
-		// not come back, and we give the session up.
 		if m.keepsThroughSession(e.Record) && m.mayYetTake(c.lock) && !m.isDisowned(c.lock, e) {
-			m.begin(s)
+			m.tookLate(s)
 		}
 	default:
 		e = c.known(e)
@@ -452,6 +463,16 @@ func (m *Member) shown(s *stream, e lock.Entry, by machine.Source) {
 			Altered: m.altered(c, e), Jitter: m.jitter(),
 		})
 	}
+}
+
+// tookLate handles a late take of ours that keeps a lock, and that only a list lets us release. So we begin the sessions' watch anew: if
+// lists fail, our beats do not come back, and we give the session up. Another watch by name has a list under way, or asks for one.
+func (m *Member) tookLate(s *stream) {
+	if s.store.ByName {
+		m.refresh(s)
+		return
+	}
+	m.begin(s)
 }
 
 // mayHear says whether what the stream shows of the lock is no older than the contest.

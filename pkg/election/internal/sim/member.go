@@ -193,7 +193,7 @@ func (i *incarnation) perform(effect member.Effect) {
 		i.streamOf(do.Watch).end()
 	case member.Relist:
 		if s := i.streamOf(do.Watch); do.Names != nil {
-			s.try()
+			s.try(do.Trial)
 		} else {
 			s.relist()
 		}

@@ -16,8 +16,8 @@ type stream struct {
 	// apart: the stream shows what is stored apart, only its names unless they are nil; else it shows all other objects.
 	apart bool
 	names []string
-	// trials counts the lists of other names that were asked for.
-	trials int
+	// trial is the number of the list of other names under way; zero for none.
+	trial uint64
 	// denied is the one of the names that the store denies; empty if it denies none. lists counts the lists.
 	denied  string
 	lists   int
@@ -281,19 +281,18 @@ func (s *stream) relist() {
 }
 
 // try has the member know once a list of other names passes.
-func (s *stream) try() {
+func (s *stream) try(trial uint64) {
 	w := s.world()
-	s.trials++
-	trial := s.trials
+	s.trial = trial
 	asks := func(in member.Input) {
 		s.i.p.deliver(fromStream, func() { s.i.p.tell(fromStream, s.i, in) })
 	}
 	if s.listFails(func() {
-		if s.trials == trial {
-			asks(member.ListFailed{Watch: s.watch, Err: lock.ErrUnknown})
+		if s.trial == trial {
+			asks(member.ListFailed{Watch: s.watch, Trial: trial, Err: lock.ErrUnknown})
 			s.i.p.deliver(fromStream, func() { // once the process has taken in what the stream has said so far
-				if !s.gone() && s.trials == trial {
-					s.try()
+				if !s.gone() && s.trial == trial {
+					s.try(trial)
 				}
 			})
 		}
@@ -302,8 +301,8 @@ func (s *stream) try() {
 		return
 	}
 	w.after(s.i.p.h.link.latency()+s.back(), func() {
-		if !s.gone() && s.trials == trial {
-			asks(member.ListPassed{Watch: s.watch})
+		if !s.gone() && s.trial == trial {
+			asks(member.ListPassed{Watch: s.watch, Trial: trial})
 		}
 	})
 }
@@ -379,7 +378,7 @@ func (s *stream) list() {
 				w.cov.saw(MissedByList)
 			}
 			s.cursor, s.listing = cursor, false
-			s.trials++
+			s.trial = 0
 			s.tell(list)
 			if restores != w.store.restores {
 				s.tell(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})

@@ -123,9 +123,10 @@ var driverFields = map[string]string{
 	"stream.listAfter":    "", // no store is restored here
 	"stream.view":         "", // not between steps
 	"stream.restart":      "", // a watch ends at once
-	"stream.relisting":    "", // no election is added later
-	"stream.unlisted":     "", // the same
-	"stream.trial":        "", // the same
+	"stream.relisting":    "plain",
+	"stream.unlisted":     "", // until the first list the stream is cut as well, and once the lock is listed it does not matter
+	"stream.trial":        "", // the only name
+	"stream.trials":       "", // each trial ends at once, or with the cut
 	"stream.listing":      "plain",
 	"stream.begunAt":      "see heardOf",
 	"stream.beginAt":      "", // no election is added later
@@ -209,7 +210,7 @@ func (c *canon) driver(w *world, m *proc) {
 	for n := range streams.Len() {
 		one := inside(streams.Index(n).Elem())
 		store, listing := int(one.get("store").int("ID")), one.is("listing")
-		c.flag(one.uint("watch") != 0, listing, listing && d.instant("heardOf") > one.instant("begunAt"), one.is("cut"))
+		c.flag(one.uint("watch") != 0, listing, listing && d.instant("heardOf") > one.instant("begunAt"), one.is("cut"), one.is("relisting"))
 		c.add(min(one.int("listPatience"), int64(mostListPatience)), plain)
 		if store == int(w.x.election.Locks.ID) {
 			c.add(int64(one.uint("newest")), order) // #nosec G115 -- small

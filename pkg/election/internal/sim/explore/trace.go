@@ -82,6 +82,8 @@ func (t *trace) effect(effect member.Effect) {
 		t.note("-> watch")
 	case member.EndWatch:
 		t.note("-> end the watch")
+	case member.Relist:
+		t.note("-> list beside the watch")
 	case member.Log:
 		if do.Level > zapcore.InfoLevel {
 			t.note("says: %s", do.Message)

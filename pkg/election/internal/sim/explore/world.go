@@ -349,6 +349,10 @@ func (w *world) perform(i int, m *proc, now record.Instant, effect member.Effect
 			}
 		}
 		return []member.Input{member.WatchEnded{Watch: do.Watch}}
+	case member.Relist: // by name, and there is one: the watch may be behind
+		if !m.cut {
+			return []member.Input{member.ListPassed{Watch: do.Watch, Trial: do.Trial}}
+		}
 	case member.Start:
 		w.judgeStart(i, m, now, do)
 		w.judgeGranted(i, m, do.Deadline)

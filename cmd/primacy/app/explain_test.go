@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,6 +98,16 @@ var situations = []struct {
 		s.fail(newZero, time.Hour)
 		s.unlist(s.old)
 		s.new.Record.Member.Standing = nil
+	}},
+	{"no-list-for-many", verdictStuck, func(s *situation) {
+		s.fail(oldZero, time.Hour)
+		s.unlist(s.new, s.old)
+		for _, m := range []*record.Member{s.new.Record.Member, s.old.Record.Member} {
+			m.Lacks = nil
+			for i := range record.MostLacks {
+				m.Lacks = append(m.Lacks, record.Lack{Election: fmt.Sprint("another-", i), Why: record.NoList})
+			}
+		}
 	}},
 	{"no-list-for-the-next", verdictRight, func(s *situation) { s.unlist(s.new) }},
 	{"standing-for-none", verdictStuck, func(s *situation) {

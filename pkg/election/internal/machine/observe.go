@@ -133,7 +133,7 @@ func (s *step) continues(e Observed) {
 	case s.ownerOf(e.Record, e.Version.UID) != Mine:
 		s.missedForeign(e)
 		s.putBackUnseen(e)
-	case isPutBackOver(k.shown, e.Record), s.now >= k.beatAt && k.shown != nil && sameBoundBeat(k.shown, e.Record):
+	case isPutBackOver(k.shown, e.Record), isBefore(e.Record, k.shown, k.streamed), s.now >= k.beatAt && k.shown != nil && sameBoundBeat(k.shown, e.Record):
 		s.undone(k.duration)
 	}
 }

@@ -74,6 +74,12 @@ func (s *step) isOurLast(r *record.Record, v record.Version) bool {
 	return s.ownerOf(r, v.UID) == Mine && (s.Lock.seamless && v == s.Lock.Version || s.writes.openSeamless(r.Mark.Beat, s.now.Add(-s.cfg.Timing.Validity())))
 }
 
+// isBefore says whether r is earlier than a version of the lock that showed the record was, which tells of no term. A take of that
+// version, or of a later one, has a higher token (rule tokens-rise).
+func isBefore(r, was *record.Record, v record.Version) bool {
+	return (was == nil || !was.Bound()) && r.Token < record.Token(v.Revision)
+}
+
 // isNoLater says whether r, which is bound, shows the beat of before, or was put back in place of it.
 func isNoLater(before, r *record.Record) bool {
 	return sameBoundBeat(before, r) || isPutBackOver(before, r)

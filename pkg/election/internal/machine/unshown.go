@@ -35,9 +35,13 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 	}
 	l := &ended.Lock
 	known := last{trimmed(l.shown), l.streamed, l.duration, ended.validity.until}
-	// A reply showed a version that the stream has yet to show. A read does not count, since it may have skipped versions.
-	if l.seamless && l.Version.Revision > l.streamed.Revision {
-		known.shown, known.version = trimmed(l.Record), l.Version
+	if l.Version.Revision > l.streamed.Revision { // a reply or a read showed a version that the stream has yet to show
+		switch {
+		case l.seamless:
+			known.shown, known.version = trimmed(l.Record), l.Version
+		case l.Owner == Other: // the read may have skipped versions
+			known.shown, known.version = trimmed(l.Record), record.Version{Revision: l.Version.Revision}
+		}
 	}
 	return Unshown{ended.foreign.left(), l.shared, known}
 }
@@ -73,8 +77,8 @@ func (u Unshown) Shown(r *record.Record, v record.Version, by Source) Unshown {
 		l.version.UID = ""
 	case sameBoundBeat(l.shown, r):
 		l.version = v
-	case (l.shown == nil || !l.shown.Bound()) && r.Token < record.Token(l.version.Revision):
-		l.version.UID = "" // an earlier record: a take of what we know has a higher token (rule tokens-rise)
+	case isBefore(r, l.shown, l.version):
+		l.version.UID = ""
 	default:
 		u.last = last{trimmed(r), v, r.Mark.Duration, l.ours}
 	}

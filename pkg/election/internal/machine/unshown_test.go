@@ -37,6 +37,36 @@ func TestAnAnswerOutlivesAContest(t *testing.T) {
 			t.Errorf("seamless %v: it keeps version %v of holder %q, want %v", seamless, kept.version, kept.shown.Holder, want)
 		}
 	}
+	s.Lock.Owner = Other // a read alone tells of that term, and no list shows that nothing came before it
+	if kept := s.Unshown(Config{}, 1).last; kept.version != (record.Version{Revision: 8}) || kept.shown.Holder != "" {
+		t.Errorf("of another's term that a read showed it keeps version %v of holder %q", kept.version, kept.shown.Holder)
+	}
+}
+
+// TestAnEarlierTermOfOursIsWaitedOut checks that a machine that continues another one does not go on at once with a record of its own that
+// cannot follow from what the other one knew: a stranger put it back over a term that nobody saw.
+func TestAnEarlierTermOfOursIsWaitedOut(t *testing.T) {
+	const ours, now = "m1_01234567", record.Instant(time.Hour)
+	blank := &record.Record{Holder: ours}
+	for what, c := range map[string]struct {
+		shown *record.Record
+		token record.Token
+		waits bool
+	}{
+		"it was absent, and the token is lower than any take":            {nil, 29, true},
+		"it had no mark, and the token is lower than any take":           {blank, 29, true},
+		"it had no mark, and this may be the take":                       {blank, 30, false},
+		"a term of ours was there, and this is a late write of the same": {&record.Record{Holder: ours, Token: 29, Mark: &record.Mark{Identity: ours, Beat: 1}}, 29, false},
+	} {
+		s := newStep(Config{Timing: record.Timing{LeaseDuration: 15 * time.Second}}, Initial(), now)
+		s.cfg.Member.Identity, s.writes.last = ours, 9
+		s.Lock.shown, s.Lock.streamed = c.shown, record.Version{UID: "u", Revision: 30}
+		r := &record.Record{Holder: ours, Token: c.token, Mark: &record.Mark{Identity: ours, Beat: 2}}
+		s.continues(Observed{Record: r, Version: record.Version{UID: "u", Revision: 50}, Source: List})
+		if waits := s.foreign.robbedUntil() > now; waits != c.waits {
+			t.Errorf("%s: waits %v, want %v", what, waits, c.waits)
+		}
+	}
 }
 
 // TestTheWaitForAMissingOwnerOutlivesAContest checks that a machine leaves the wait for whoever held a lock that has no owner now, as

@@ -288,6 +288,7 @@ func (m *Member) take(in Input) {
 		}
 	case ListPassed:
 		if s := m.watchOf(in.Watch); s != nil && s.relisting && in.Trial == s.trials {
+			s.passed = true
 			m.begin(s)
 		}
 	case Answered:

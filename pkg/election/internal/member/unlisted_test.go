@@ -174,8 +174,8 @@ func TestNoListOfNoNamesFails(t *testing.T) {
 	}
 }
 
-// TestABrokenWholeWatchIsBegunAnew checks that a member does not wait to list beside a watch of a whole store that is broken: such a list
-// is shown only once the watch is open again, and it has nothing to lose.
+// TestABrokenWholeWatchIsBegunAnew checks that a member does not wait for long to list beside a watch of a whole store that stays broken:
+// such a list is shown only once the watch is open again.
 func TestABrokenWholeWatchIsBegunAnew(t *testing.T) {
 	n := newNaming()
 	n.s = n.streamOf(Store{ID: 2})
@@ -186,6 +186,8 @@ func TestABrokenWholeWatchIsBegunAnew(t *testing.T) {
 	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
 	n.passes(2 * time.Second)
 	n.adds("b")
+	n.wants(t)
+	n.passes(2 * time.Second)
 	n.wants(t, "end", "watch []")
 	n.shows(lock.Event{Kind: lock.Listing})
 	n.lists()
@@ -196,6 +198,75 @@ func TestABrokenWholeWatchIsBegunAnew(t *testing.T) {
 	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
 	n.passes(2 * time.Second)
 	n.wants(t, "end", "watch []")
+}
+
+// TestAWholeWatchThatGoesOnAtOnce checks that a member does not give up a watch of a whole store that breaks for a moment, as when the
+// server ends it in its time: while lists fail the watch goes on from where it was, and one begun anew could not.
+func TestAWholeWatchThatGoesOnAtOnce(t *testing.T) {
+	n := newNaming()
+	n.s = n.streamOf(Store{ID: 2})
+	n.adds("a")
+	n.wants(t, "watch []")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	n.shows(lock.Event{Kind: lock.Changed, Entry: lock.Entry{Name: "b", Record: &record.Record{}, Version: record.Version{Revision: 6}}})
+	n.adds("b")
+	n.wants(t, "list anew")
+	n.take(ListFailed{Watch: n.s.watch, Err: lock.ErrUnknown})
+	n.passes(5 * time.Minute)
+	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrEnded})
+	n.passes(0)
+	n.adds("c")
+	n.wants(t)
+	n.shows(lock.Event{Kind: lock.Resumed})
+	n.passes(2 * time.Second)
+	n.wants(t, "list anew")
+}
+
+// TestANameAddedDuringATrial checks that a watch of names begins anew with those that its trial had: lists of others may not pass.
+func TestANameAddedDuringATrial(t *testing.T) {
+	n := newNaming()
+	n.adds("a")
+	n.wants(t, "watch [a]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	n.adds("b")
+	n.wants(t, "list anew [a b]")
+	n.adds("c")
+	n.passesTrial()
+	n.wants(t, "end", "watch [a b]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	n.wants(t, "list anew [a b c]")
+	n.drop(n.s.byLock["a"])
+	n.drop(n.s.byLock["b"])
+	n.drop(n.s.byLock["c"])
+	n.adds("d")
+	n.passesTrial()
+	n.wants(t, "end", "watch [d]")
+}
+
+// TestATrialBesideTheWatchsOwnList checks that a watch of names whose own list fails does not begin anew with names of which a trial goes
+// on.
+func TestATrialBesideTheWatchsOwnList(t *testing.T) {
+	n := newNaming()
+	n.adds("a")
+	n.wants(t, "watch [a]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	n.adds("b")
+	n.wants(t, "list anew [a b]")
+	n.passes(2 * time.Second)
+	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.passes(2 * time.Second)
+	n.wants(t)
+	n.passesTrial()
+	n.wants(t, "end", "watch [a b]")
 }
 
 // TestATrialOfBefore checks that a member does not take the outcome of a trial for that of the next one.

@@ -38,6 +38,8 @@ type stream struct {
 	// trial are the names of the last such list, if we watch by name, and trials counts these lists.
 	trial  []string
 	trials uint64
+	// passed: the trial passed, and the watch that begins next is of its names.
+	passed bool
 	// listing: the watch's own list has not come yet. begunAt is when we began the watch, or last asked for a list beside it,
 	// and beginAt is when to do either again; zero for never.
 	listing          bool
@@ -57,17 +59,6 @@ type stream struct {
 
 // reaches notes that the store has reached the revision.
 func (s *stream) reaches(revision uint64) { s.newest = max(s.newest, revision) }
-
-// late says whether an election is not in the latest list: the election was added after we requested the list, or the
-// list is of other names.
-func (s *stream) late() bool {
-	for name, c := range s.byLock {
-		if !c.listed && (c.began > s.listSent || !s.shows(name)) {
-			return true
-		}
-	}
-	return false
-}
 
 // streamOf is the stream of the store; it may not have begun yet.
 func (m *Member) streamOf(store Store) *stream {
@@ -114,7 +105,7 @@ func (m *Member) begin(s *stream) {
 	s.watch, s.restart, s.relisting = m.watches, false, false
 	s.listing, s.begunAt = true, s.heardAt
 	if s.store.ByName {
-		if s.names = s.wanted(); len(s.names) == 0 { // no list has to come
+		if s.names = s.passing(); len(s.names) == 0 { // no list has to come
 			s.unlisted = false
 			m.trouble.forget(lockName{store: s.store})
 		}
@@ -129,7 +120,7 @@ func (m *Member) begin(s *stream) {
 func (m *Member) refresh(s *stream) {
 	switch {
 	case s.watch == 0,
-		s.store.ByName && (s.listing || len(s.byLock) == 0), // a watch of no names shows no list
+		s.store.ByName && (s.listing && !s.relisting || len(s.byLock) == 0), // a watch of no names shows no list
 		s.cut && m.isWholeApart(s):
 		m.begin(s)
 		return
@@ -152,13 +143,6 @@ func (m *Member) listFailed(s *stream, err error) {
 	}
 }
 
-// wanted are the names of all locks of our elections; not nil, since nil means all objects.
-func (s *stream) wanted() []string {
-	names := slices.AppendSeq([]string{}, maps.Keys(s.byLock))
-	slices.Sort(names)
-	return names
-}
-
 // awaitsList says whether the watch's own list is under way. A watch of no names never shows one.
 func (s *stream) awaitsList() bool {
 	return s.watch != 0 && s.listing && (s.names == nil || len(s.names) > 0)
@@ -175,6 +159,8 @@ func (m *Member) include(s *stream) {
 	case s.awaitsList():
 		// The current list comes first: if each new election cut it short, steady additions would leave us without any
 		// list. It does not show these elections, so watched asks for another.
+	case s.watch != 0 && s.cut && m.isWholeApart(s):
+		s.beginAt = m.now.Add(leastBetweenLists) // it may only be a moment between two streams
 	case s.watch == 0 || m.now >= at:
 		m.refresh(s)
 	default:
@@ -231,7 +217,7 @@ func (m *Member) listBroken(s *stream) {
 	case s.listing:
 		m.noList(s)
 	case s.relisting && m.isWholeApart(s):
-		s.relisting, s.beginAt = false, s.begunAt.Add(leastBetweenLists)
+		s.relisting, s.beginAt = false, m.now.Add(leastBetweenLists)
 	}
 }
 

@@ -24,6 +24,27 @@ var putBackRows = []row{
 		pkg:  "pkg/election/internal/machine", test: "TestInteraction",
 	},
 	{
+		name: "put-back/earlier-than-what-was-seen", rule: "unknown-is-waited-out: who took what a member saw has a higher token than what was before",
+		file: "pkg/election/internal/machine/observe.go",
+		old:  "isBefore(e.Record, k.shown, k.streamed), ",
+		new:  "",
+		pkg:  "pkg/election/internal/machine", test: "TestAnEarlierTermOfOursIsWaitedOut",
+	},
+	{
+		name: "put-back/over-a-term-that-a-read-showed", rule: "unknown-is-waited-out: a term that only a read showed counts in the next contest",
+		file: "pkg/election/internal/machine/unshown.go",
+		old:  "case l.Owner == Other: //",
+		new:  "case false: //",
+		pkg:  "pkg/election/internal/machine", test: "TestAnAnswerOutlivesAContest",
+	},
+	{
+		name: "put-back/a-read-hides-terms", rule: "unknown-is-waited-out: a read skips versions, so a list of what it showed tells of no whole past",
+		file: "pkg/election/internal/machine/unshown.go",
+		old:  "trimmed(l.Record), record.Version{Revision: l.Version.Revision}",
+		new:  "trimmed(l.Record), l.Version",
+		pkg:  "pkg/election/internal/machine", test: "TestAnAnswerOutlivesAContest",
+	},
+	{
 		name: "put-back/lease-forgotten-in-a-reload", rule: "unknown-is-waited-out: whom a member saw last is waited for by that one's lease, after a reload, too",
 		file: "pkg/election/internal/machine/unshown.go",
 		old:  "u.last.version, u.last.duration, u.last.ours\n",
@@ -229,8 +250,8 @@ var putBackRows = []row{
 	{
 		name: "put-back/over-an-elector-is-news", rule: "unknown-is-waited-out: an earlier record in place of an elector's is no news",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "	case (l.shown == nil || !l.shown.Bound()) && r.Token",
-		new:  "	case false && r.Token",
+		old:  "	case isBefore(r, l.shown, l.version):",
+		new:  "	case false:",
 		pkg:  "pkg/election/internal/member", test: "TestALockThatWasGivenUpIsFollowed",
 	},
 	{
@@ -243,8 +264,8 @@ var putBackRows = []row{
 	{
 		name: "put-back/a-read-hides-nothing", rule: "unknown-is-waited-out: a read skips versions",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "	if l.seamless && l.Version",
-		new:  "	if l.Record != nil && l.Version",
+		old:  "		case l.seamless:",
+		new:  "		case l.Record != nil:",
 		pkg:  "pkg/election/internal/machine", test: "TestAnAnswerOutlivesAContest",
 	},
 	{
@@ -257,8 +278,8 @@ var putBackRows = []row{
 	{
 		name: "put-back/replies-are-forgotten", rule: "unknown-is-waited-out: what an answer told of a lock counts for the next incarnation",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "	if l.seamless && l.Version.Revision > l.streamed.Revision {",
-		new:  "	if false {",
+		old:  "		case l.seamless:",
+		new:  "		case false:",
 		pkg:  "pkg/election/internal/machine", test: "TestAnAnswerOutlivesAContest",
 	},
 	{

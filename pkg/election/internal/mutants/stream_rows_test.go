@@ -71,7 +71,7 @@ var streamRows = []row{
 	},
 	{
 		name: "watching/late-by-the-clock-alone", rule: "a list says nothing of an election that was added after its names were settled",
-		file: "pkg/election/internal/member/watching.go",
+		file: "pkg/election/internal/member/names.go",
 		old:  "(c.began > s.listSent || !s.shows(name))",
 		new:  "(c.began > s.listSent || name == \"\")",
 		pkg:  "pkg/election/internal/member", test: "TestAnElectionAddedBeforeTheListIsAskedFor",
@@ -156,8 +156,8 @@ var streamRows = []row{
 	{
 		name: "watching/a-trial-of-before", rule: "the outcome of a trial is not that of the next one",
 		file: "pkg/election/internal/member/member.go",
-		old:  "s != nil && s.relisting && in.Trial == s.trials {\n			m.begin(s)",
-		new:  "s != nil && s.relisting {\n			m.begin(s)",
+		old:  "s != nil && s.relisting && in.Trial == s.trials {\n			s.passed",
+		new:  "s != nil && s.relisting {\n			s.passed",
 		pkg:  "pkg/election/internal/member", test: "TestATrialOfBefore",
 	},
 	{
@@ -184,14 +184,14 @@ var streamRows = []row{
 	{
 		name: "watching/an-addition-blinds", rule: "a lock is taken although an election is added to its store while lists do not pass",
 		file: "pkg/election/internal/member/watching.go",
-		old:  "s.store.ByName && (s.listing || len(s.byLock) == 0), //",
+		old:  "s.store.ByName && (s.listing && !s.relisting || len(s.byLock) == 0), //",
 		new:  "s.store.ByName, //",
 		pkg:  "pkg/election", test: "TestAnAdditionApartWhileListsFail/by_name",
 	},
 	{
 		name: "watching/a-trial-for-ever", rule: "a watch by name gets its new names once a list of them passes",
 		file: "pkg/election/internal/member/member.go",
-		old:  "		if s := m.watchOf(in.Watch); s != nil && s.relisting && in.Trial == s.trials {\n			m.begin(s)\n		}\n",
+		old:  "		if s := m.watchOf(in.Watch); s != nil && s.relisting && in.Trial == s.trials {\n			s.passed = true\n			m.begin(s)\n		}\n",
 		new:  "",
 		pkg:  "pkg/election", test: "TestAnAdditionApartWhileListsFail/by_name",
 	},
@@ -205,8 +205,8 @@ var streamRows = []row{
 	{
 		name: "watching/a-trial-of-no-names", rule: "a watch that needs no name any more is begun anew without a trial, which would never end",
 		file: "pkg/election/internal/member/watching.go",
-		old:  "(s.listing || len(s.byLock) == 0)",
-		new:  "s.listing",
+		old:  "(s.listing && !s.relisting || len(s.byLock) == 0)",
+		new:  "s.listing && !s.relisting",
 		pkg:  "pkg/election/internal/member", test: "TestAWatchOfNamesGoesOnWhileListsFail",
 	},
 	{

@@ -33,6 +33,8 @@ type stream struct {
 	// begun counts the lists with which the stream began, or started over. listing: such a list has not come yet.
 	begun   int
 	listing bool
+	// relists counts the lists that were asked for while the stream went on.
+	relists int
 	// inserts shows a list that was made while the stream went on, once the stream is open; nil for none.
 	inserts func()
 	// next is pump, bound once to save allocations.
@@ -239,14 +241,17 @@ func (s *stream) back() time.Duration {
 	return s.i.p.h.link.latency()
 }
 
-// relist lists once more while the stream goes on. It gives that up if the stream lists by itself.
+// relist lists once more while the stream goes on. It gives that up if the stream lists by itself, and gives up such a list under way.
 func (s *stream) relist() {
 	w := s.world()
 	if s.listing {
 		return // the member asks again if that list comes too early
 	}
 	begun := s.begun
-	over := func() bool { return s.gone() || s.begun != begun }
+	s.relists++
+	one := s.relists
+	s.inserts = nil
+	over := func() bool { return s.gone() || s.begun != begun || s.relists != one }
 	asks := func(in member.Input) {
 		s.i.p.deliver(fromStream, func() { s.i.p.tell(fromStream, s.i, in) })
 	}

@@ -127,6 +127,7 @@ var driverFields = map[string]string{
 	"stream.unlisted":     "", // until the first list the stream is cut as well, and once the lock is listed it does not matter
 	"stream.trial":        "", // the only name
 	"stream.trials":       "", // each trial ends at once, or with the cut
+	"stream.passed":       "", // a watch ends at once
 	"stream.listing":      "plain",
 	"stream.begunAt":      "see heardOf",
 	"stream.beginAt":      "", // no election is added later

@@ -30,7 +30,7 @@ type Lock struct {
 
 	// streamed is the version that the stream showed last (rule unknown-is-waited-out), and shown is that version's record, with the
 	// mark as it was when the stream first showed its beat. A machine that continues another one begins with the latest version that the
-	// other one knew, by a reply, too.
+	// other one knew by the stream or a reply, or with another's term that it knew by a read.
 	streamed record.Version
 	shown    *record.Record
 	// at is when the last observation came in.

@@ -124,8 +124,8 @@ func (s *step) missed(e Observed) {
 
 // continues: the first sight of a machine that continues another one is like a list after a break. What an earlier claim told us still
 // counts: nobody has stopped since. A record of our own is mostly a stray, or what we disowned: we release it, or take it back, at once,
-// unless it is earlier than what the stream had shown; or the same, and the lock is no longer certainly ours. Then a stranger may have
-// put it back over the term of another member.
+// unless it is earlier than what we knew; or the same, and the lock is no longer certainly ours. Then a stranger may have put it back over
+// the term of another member.
 func (s *step) continues(e Observed) {
 	k := &s.Lock
 	switch {

@@ -14,10 +14,10 @@ type Unshown struct {
 	last     last
 }
 
-// last is the latest version of a lock that the stream or a reply showed, the duration that counted then, and until when the lock was
-// certainly ours. The version loses its uid
-// once a version came after it that is no later beat of ours: then an unchanged beat may have been put back, so no list shows what we
-// know.
+// last is the latest version of a lock that the stream or a reply showed, or another's term that a read showed, the duration that counted
+// then, and until when the lock was certainly ours. The version has no uid if a read showed it, and loses it once a version came after it
+// that is no later beat of ours. Then other versions may have come between, or an unchanged beat may have been put back, so no list shows
+// what we know.
 type last struct {
 	shown    *record.Record
 	version  record.Version
@@ -35,12 +35,10 @@ func (s *State) Unshown(c Config, now record.Instant) Unshown {
 	}
 	l := &ended.Lock
 	known := last{trimmed(l.shown), l.streamed, l.duration, ended.validity.until}
-	if l.Version.Revision > l.streamed.Revision { // a reply or a read showed a version that the stream has yet to show
-		switch {
-		case l.seamless:
-			known.shown, known.version = trimmed(l.Record), l.Version
-		case l.Owner == Other: // the read may have skipped versions
-			known.shown, known.version = trimmed(l.Record), record.Version{Revision: l.Version.Revision}
+	// A reply showed a version that the stream has yet to show, or a read showed another's term. The read may have skipped versions.
+	if (l.seamless || l.Owner == Other) && l.Version.Revision > l.streamed.Revision {
+		if known.shown, known.version = trimmed(l.Record), l.Version; !l.seamless {
+			known.version.UID = ""
 		}
 	}
 	return Unshown{ended.foreign.left(), l.shared, known}

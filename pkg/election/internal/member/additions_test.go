@@ -26,6 +26,18 @@ func newNaming() *naming {
 	return &naming{Member: m, s: m.streamOf(Store{ID: 1, ByName: true})}
 }
 
+// watchingA is a member whose watch of the name a has shown a list.
+func watchingA(t *testing.T) *naming {
+	t.Helper()
+	n := newNaming()
+	n.adds("a")
+	n.wants(t, "watch [a]")
+	n.shows(lock.Event{Kind: lock.Listing})
+	n.lists()
+	n.passes(2 * time.Second)
+	return n
+}
+
 // adds has the member take part in elections with locks of the given names.
 func (n *naming) adds(names ...string) {
 	var added []*Election
@@ -224,12 +236,7 @@ func TestAStreamThatCannotBeOpenedMakesRoom(t *testing.T) {
 // TestAWatchOfNamesGoesOnWhileListsFail checks that the member keeps a watch by name until it knows that a list of other names passes: a
 // watch begun anew shows nothing until its list has come. Names that the member no longer needs do not hold up others.
 func TestAWatchOfNamesGoesOnWhileListsFail(t *testing.T) {
-	n := newNaming()
-	n.adds("a")
-	n.wants(t, "watch [a]")
-	n.shows(lock.Event{Kind: lock.Listing})
-	n.lists()
-	n.passes(2 * time.Second)
+	n := watchingA(t)
 	n.adds("bad")
 	n.wants(t, "list anew [a bad]")
 	fails := func() { n.take(ListFailed{Watch: n.s.watch, Trial: n.s.trials, Err: lock.ErrUnknown}) }

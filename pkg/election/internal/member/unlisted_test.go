@@ -185,9 +185,12 @@ func TestABrokenWholeWatchIsBegunAnew(t *testing.T) {
 	n.lists()
 	n.shows(lock.Event{Kind: lock.Broken, Err: lock.ErrUnknown})
 	n.passes(2 * time.Second)
-	n.adds("b")
-	n.wants(t)
-	n.passes(2 * time.Second)
+	for range 3 { // steady additions do not put it off
+		n.adds("b")
+		n.wants(t)
+		n.drop(n.s.byLock["b"])
+		n.passes(400 * time.Millisecond)
+	}
 	n.wants(t, "end", "watch []")
 	n.shows(lock.Event{Kind: lock.Listing})
 	n.lists()
@@ -226,12 +229,7 @@ func TestAWholeWatchThatGoesOnAtOnce(t *testing.T) {
 
 // TestANameAddedDuringATrial checks that a watch of names begins anew with those that its trial had: lists of others may not pass.
 func TestANameAddedDuringATrial(t *testing.T) {
-	n := newNaming()
-	n.adds("a")
-	n.wants(t, "watch [a]")
-	n.shows(lock.Event{Kind: lock.Listing})
-	n.lists()
-	n.passes(2 * time.Second)
+	n := watchingA(t)
 	n.adds("b")
 	n.wants(t, "list anew [a b]")
 	n.adds("c")
@@ -252,12 +250,7 @@ func TestANameAddedDuringATrial(t *testing.T) {
 // TestATrialBesideTheWatchsOwnList checks that a watch of names whose own list fails does not begin anew with names of which a trial goes
 // on.
 func TestATrialBesideTheWatchsOwnList(t *testing.T) {
-	n := newNaming()
-	n.adds("a")
-	n.wants(t, "watch [a]")
-	n.shows(lock.Event{Kind: lock.Listing})
-	n.lists()
-	n.passes(2 * time.Second)
+	n := watchingA(t)
 	n.adds("b")
 	n.wants(t, "list anew [a b]")
 	n.passes(2 * time.Second)
@@ -271,12 +264,7 @@ func TestATrialBesideTheWatchsOwnList(t *testing.T) {
 
 // TestATrialOfBefore checks that a member does not take the outcome of a trial for that of the next one.
 func TestATrialOfBefore(t *testing.T) {
-	n := newNaming()
-	n.adds("a")
-	n.wants(t, "watch [a]")
-	n.shows(lock.Event{Kind: lock.Listing})
-	n.lists()
-	n.passes(2 * time.Second)
+	n := watchingA(t)
 	n.adds("bad")
 	n.wants(t, "list anew [a bad]")
 	n.drop(n.s.byLock["bad"])

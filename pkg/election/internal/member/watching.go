@@ -86,8 +86,8 @@ func (m *Member) watchOf(watch uint64) *stream {
 // carriesSessions says whether the stream is that of the realm's own store.
 func (m *Member) carriesSessions(s *stream) bool { return s.store == Own }
 
-// isWholeApart says whether the stream is that of a whole store without sessions. While such a stream is broken it has nothing to lose,
-// and it would show a list that is made beside it only once it is open again.
+// isWholeApart says whether the stream is that of a whole store without sessions. While such a stream is broken it would show a list that
+// is made beside it only once it is open again. So it is begun anew, unless it goes on within leastBetweenLists.
 func (m *Member) isWholeApart(s *stream) bool { return !s.store.ByName && !m.carriesSessions(s) }
 
 // begin begins the stream's watch. If there is one already, begin only ends it; ended then begins the new
@@ -105,7 +105,7 @@ func (m *Member) begin(s *stream) {
 	s.watch, s.restart, s.relisting = m.watches, false, false
 	s.listing, s.begunAt = true, s.heardAt
 	if s.store.ByName {
-		if s.names = s.passing(); len(s.names) == 0 { // no list has to come
+		if s.names, s.passed = s.passing(), false; len(s.names) == 0 { // no list has to come
 			s.unlisted = false
 			m.trouble.forget(lockName{store: s.store})
 		}
@@ -160,7 +160,9 @@ func (m *Member) include(s *stream) {
 		// The current list comes first: if each new election cut it short, steady additions would leave us without any
 		// list. It does not show these elections, so watched asks for another.
 	case s.watch != 0 && s.cut && m.isWholeApart(s):
-		s.beginAt = m.now.Add(leastBetweenLists) // it may only be a moment between two streams
+		if s.beginAt == 0 { // additions do not put it off
+			s.beginAt = m.now.Add(leastBetweenLists)
+		}
 	case s.watch == 0 || m.now >= at:
 		m.refresh(s)
 	default:

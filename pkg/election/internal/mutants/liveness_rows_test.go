@@ -115,6 +115,13 @@ var livenessRows = []row{
 		pkg:  "pkg/election/internal/member", test: "TestAWholeWatchThatGoesOnAtOnce",
 	},
 	{
+		name: "watching/additions-put-it-off", rule: "a watch that stays broken is begun anew, however many elections are added meanwhile",
+		file: "pkg/election/internal/member/watching.go",
+		old:  "		if s.beginAt == 0 { // additions",
+		new:  "		if true { // additions",
+		pkg:  "pkg/election/internal/member", test: "TestABrokenWholeWatchIsBegunAnew",
+	},
+	{
 		name: "watching/names-that-nobody-tried", rule: "a watch begins anew with the names of which a list has passed",
 		file: "pkg/election/internal/member/names.go",
 		old:  "	if !s.passed {",

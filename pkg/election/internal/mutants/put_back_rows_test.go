@@ -33,15 +33,15 @@ var putBackRows = []row{
 	{
 		name: "put-back/over-a-term-that-a-read-showed", rule: "unknown-is-waited-out: a term that only a read showed counts in the next contest",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "case l.Owner == Other: //",
-		new:  "case false: //",
+		old:  "(l.seamless || l.Owner == Other) &&",
+		new:  "l.seamless &&",
 		pkg:  "pkg/election/internal/machine", test: "TestAnAnswerOutlivesAContest",
 	},
 	{
 		name: "put-back/a-read-hides-terms", rule: "unknown-is-waited-out: a read skips versions, so a list of what it showed tells of no whole past",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "trimmed(l.Record), record.Version{Revision: l.Version.Revision}",
-		new:  "trimmed(l.Record), l.Version",
+		old:  "l.Version; !l.seamless {",
+		new:  "l.Version; false {",
 		pkg:  "pkg/election/internal/machine", test: "TestAnAnswerOutlivesAContest",
 	},
 	{
@@ -264,8 +264,8 @@ var putBackRows = []row{
 	{
 		name: "put-back/a-read-hides-nothing", rule: "unknown-is-waited-out: a read skips versions",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "		case l.seamless:",
-		new:  "		case l.Record != nil:",
+		old:  "(l.seamless || l.Owner == Other) &&",
+		new:  "l.Record != nil &&",
 		pkg:  "pkg/election/internal/machine", test: "TestAnAnswerOutlivesAContest",
 	},
 	{
@@ -278,8 +278,8 @@ var putBackRows = []row{
 	{
 		name: "put-back/replies-are-forgotten", rule: "unknown-is-waited-out: what an answer told of a lock counts for the next incarnation",
 		file: "pkg/election/internal/machine/unshown.go",
-		old:  "		case l.seamless:",
-		new:  "		case false:",
+		old:  "(l.seamless || l.Owner == Other) &&",
+		new:  "l.Owner == Other &&",
 		pkg:  "pkg/election/internal/machine", test: "TestAnAnswerOutlivesAContest",
 	},
 	{

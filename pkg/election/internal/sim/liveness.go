@@ -53,8 +53,8 @@ func (w *world) strangersWait() time.Duration {
 }
 
 // said notes how long the elector that is not ours may hold the lock of that name, by the record that is stored now.
-// The duration may be that of a claim of ours over which a stranger wrote a foreign name, or whose mark it removed or made that of another. A member
-// remembers it until it sees that a living member of ours holds the lock, even if the lock is deleted and made anew.
+// The duration may be that of a claim of ours over which a stranger wrote a foreign name, or which no longer fits its mark, or has none.
+// A member remembers it until it sees that a living member of ours holds the lock, even if the lock is deleted and made anew.
 func (j *judge) said(lock string, r *record.Record) {
 	l := &j.liveness
 	if j.forgotten(lock) {
@@ -71,7 +71,7 @@ func (j *judge) said(lock string, r *record.Record) {
 	case r == nil, ours:
 	case r.Holder != "" && !record.OurForm(r.Holder):
 		l.foreign[lock] = max(l.foreign[lock], r.Duration)
-	case r.Holder != "" && !r.Bound() && r.Claim != nil && r.Duration <= record.MaxLeaseDuration: // a stranger edited the claim, or removed its mark
+	case r.Holder != "" && !r.Bound() && r.Claim != nil && r.Duration <= record.MaxLeaseDuration: // a stranger edited it
 		l.foreign[lock] = max(l.foreign[lock], r.Duration)
 	case r.Claim != nil:
 		l.foreign[lock] = max(l.foreign[lock], r.Claim.Duration)
